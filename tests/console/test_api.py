@@ -149,6 +149,33 @@ def test_the_metrics_are_those_of_the_status_command(served):
     assert 'thresher_settled_urls_total{outcome="fetched",source="main"}' in answer.text
 
 
+def test_metrics_that_cannot_be_read_are_refused_and_not_shown_as_they_once_were(served, monkeypatch):
+    """A scrape with old figures looks like a project in which all is well."""
+    from core import Unavailable
+    from pipeline.console.web import api_routes
+
+    assert served.api("/metrics").status == 200
+    with monkeypatch.context() as stuck:
+        stuck.setattr(api_routes, "MAX_METRICS_READ_S", -1.0)
+        old = served.api("/metrics")
+    assert (old.status, "old" in old.json["error"]) == (503, True)
+
+    def fail():
+        raise Unavailable("the storage does not answer")
+
+    reading = served.console._readings["metrics", ""]
+    monkeypatch.setattr(served.console.stored, "refresh", fail)
+    deadline = time.monotonic() + 30
+    while (answer := served.api("/metrics")).status == 200 and time.monotonic() < deadline:
+        reading.expire()
+    assert (answer.status, answer.json["error"]) == (503, "the storage does not answer")
+    monkeypatch.undo()
+    reading.expire()
+    while served.api("/metrics").status != 200:
+        assert time.monotonic() < deadline
+        reading.expire()
+
+
 def test_health_says_whether_the_frontier_and_the_storage_respond(served):
     assert served.get("/healthz").json == {"status": "ok", "frontier": "ok", "storage": "ok"}
 
@@ -231,10 +258,14 @@ def test_a_value_that_is_read_for_the_first_time_is_announced(site):
             reading = SlowReading(read, executor, clock=lambda: now[0])
             first = await reading.get(wait_s=0.01)
             assert first.is_pending
+            now[0] = 3.0
+            assert (await reading.get(wait_s=0.01)).attempt_s == 3.0
+            now[0] = 0.0
             go.set()
             assert (await reading.get(wait_s=30)).value == "value"
             now[0] = 4.0
             assert (await reading.get()).age_s == 4.0
+            assert (await reading.get()).attempt_s == 0.0
             assert len(reads) == 1
             now[0] = 6.0
             while not (found := await reading.get()).error:  # noqa: ASYNC110 - the thread ends at its own time
