@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 
 from core import Unavailable
 from core.call_times import BUCKETS_S
-from frontier import CrawlFigures, WorkerFigures
+from frontier import CrawlFigures, WorkerFigures, WorkerReport
 from pipeline.open_project import OpenProject
 from pipeline.reports import status
 from pipeline.reports.cost import ProjectCost, cost_of, money
@@ -51,7 +51,15 @@ def project_costs(project: OpenProject, found: Mapping[str, Any]) -> ProjectCost
     names = [source["name"] for source in found["sources"]]
     figures = {
         source["name"]: CrawlFigures(
-            sums={kind: WorkerFigures(**sums) for kind, sums in source["figures"]["sums"].items()}
+            sums={kind: WorkerFigures(**sums) for kind, sums in source["figures"]["sums"].items()},
+            workers={
+                name: WorkerReport(
+                    kind=report["kind"],
+                    rss_bytes=report["rss_bytes"],
+                    figures=WorkerFigures(**report["figures"]),
+                )
+                for name, report in source["figures"]["workers"].items()
+            },
         )
         for source in found["sources"]
         if source["figures"]

@@ -259,7 +259,7 @@ def test_a_fleet_is_shown_paused_and_resumed(site, served):
     assert served.post_json("/api/crawls/main/resume-fleet", {}).status == 200
     fleet = served.api("/api/crawls/main/workers").json["fleet"]
     assert (fleet["crawlers"], fleet["is_paused"]) == (5, False)
-    assert "crawlers, 1 processors" in served.get("/crawls/main").text
+    assert "5 crawlers, 1 processor and 0 exporters should run" in served.get("/crawls/main").text
 
 
 @pytest.mark.parametrize(
@@ -274,6 +274,7 @@ def test_a_fleet_is_shown_paused_and_resumed(site, served):
         ("settings", {}),
         ("rescrape", {"scope": "moon"}),
         ("scale-fleet", {"kind": "pilot", "number": 1}),
+        ("scale-fleet", {"kind": "exporter", "number": 1}),  # fleet.export_out is not set
     ],
 )
 def test_wrong_values_are_refused_in_one_line(served, action, values):
