@@ -95,7 +95,7 @@ FAMILIES: tuple[MetricFamily, ...] = (
     # Processing
     _gauge("thresher_records", "Archived records of a source, by how far they have come.", "source", "state"),
     _gauge("thresher_kept_ratio", "Share of the processed records that was kept.", "source"),
-    _gauge("thresher_exported_tokens", "Tokens in recorded exports."),
+    _gauge("thresher_exported_tokens", "Tokens in the largest recorded export that is not a mix."),
     _gauge("thresher_quarantined_parts", "Parts that were given up.", "source"),
     _gauge("thresher_unlogged_urls", "Settled URLs that are missing in the log of the crawl.", "source"),
     _gauge("thresher_backlog_bytes", "Archived bytes that wait to be processed.", "source"),

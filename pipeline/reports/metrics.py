@@ -47,7 +47,9 @@ def readable_status(project: OpenProject) -> dict[str, Any]:
 
 
 def project_costs(project: OpenProject, found: Mapping[str, Any]) -> ProjectCost:
-    """Return what the sources of a status cost. Tokens are those of the recorded exports."""
+    """Return what the sources of a status cost. Tokens are those of the largest recorded export: later exports repeat
+    the documents of earlier ones. Mixes do not count.
+    """
     names = [source["name"] for source in found["sources"]]
     figures = {
         source["name"]: CrawlFigures(
@@ -64,7 +66,8 @@ def project_costs(project: OpenProject, found: Mapping[str, Any]) -> ProjectCost
         for source in found["sources"]
         if source["figures"]
     }
-    tokens = project.catalog.totals("export").get("tokens")
+    wholes = [part.counts["tokens"] for part in project.catalog.parts("export") if "text_bytes" in part.counts]
+    tokens = max(wholes, default=None)
     return cost_of(project, names, tokens, figures if found["frontier_up"] else None)
 
 
