@@ -66,7 +66,9 @@ def project_costs(project: OpenProject, found: Mapping[str, Any]) -> ProjectCost
         for source in found["sources"]
         if source["figures"]
     }
-    wholes = [part.counts["tokens"] for part in project.catalog.parts("export") if "text_bytes" in part.counts]
+    wholes = [
+        part.counts["tokens"] for part in project.catalog.parts("export") if "text_bytes" in part.counts
+    ]
     tokens = max(wholes, default=None)
     return cost_of(project, names, tokens, figures if found["frontier_up"] else None)
 

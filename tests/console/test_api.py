@@ -259,7 +259,8 @@ def test_a_fleet_is_shown_paused_and_resumed(site, served):
     assert served.post_json("/api/crawls/main/resume-fleet", {}).status == 200
     fleet = served.api("/api/crawls/main/workers").json["fleet"]
     assert (fleet["crawlers"], fleet["is_paused"]) == (5, False)
-    assert "5 crawlers, 1 processor and 0 exporters should run" in served.get("/crawls/main").text
+    page = served.get("/crawls/main").text
+    assert "5 crawlers, 1 processor and 0 exporters should run" in page
 
 
 @pytest.mark.parametrize(
