@@ -249,7 +249,9 @@ def test_a_fleet_is_shown_paused_and_resumed(site, served):
     from tests.pipeline.crawl_projects import ask
 
     usual = {"crawler": 2, "processor": 1, "exporter": 0}
-    ask(site.project, lambda frontier: frontier.fleet.begin("c1", ttl_ms=60_000, version="v", usual=usual))
+    lease = ask(
+        site.project, lambda frontier: frontier.fleet.begin("c1", ttl_ms=60_000, version="v", usual=usual)
+    )
     served.run(served.console.sample())
     fleet = served.api("/api/crawls/main/workers").json["fleet"]
     assert (fleet["controller"], fleet["crawlers"], fleet["is_paused"]) == ("c1", 2, False)
@@ -261,6 +263,14 @@ def test_a_fleet_is_shown_paused_and_resumed(site, served):
     assert (fleet["crawlers"], fleet["is_paused"]) == (5, False)
     page = served.get("/crawls/main").text
     assert "5 crawlers, 1 processor and 0 exporters should run" in page
+    ask(site.project, lambda frontier: frontier.fleet.stop())
+    served.run(served.console.sample())
+    assert "The fleet is stopping." in served.get("/crawls/main").text
+    ask(site.project, lambda frontier: frontier.fleet.release(lease, forget_numbers=True))
+    served.run(served.console.sample())
+    page = served.get("/crawls/main").text
+    assert "The fleet is stopped." in page
+    assert "No controller runs" not in page
 
 
 @pytest.mark.parametrize(
