@@ -32,7 +32,7 @@ from pipeline.engine.ray.ray_pool import RayWorkerPool
 from pipeline.open_project import OpenProject
 from pipeline.telemetry.trace_context import command_telemetry
 from pipeline.terminal.progress import LineProgress
-from tests.end_to_end.conftest import TOML, User, user  # noqa: F401 - a fixture
+from tests.end_to_end.conftest import TOML, User, project_directory, user  # noqa: F401 - fixtures
 from tests.end_to_end.conftest import wait_until as user_waits
 from tests.expect import expect
 from tests.pipeline import raycluster, work_functions
