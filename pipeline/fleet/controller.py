@@ -207,7 +207,8 @@ class Controller:
     async def _act(self, lease: ControllerLease, state: FleetState, decided: Plan) -> None:
         fleet = self._frontier.fleet
         for kind, number in decided.numbers.items():
-            self._say(f"fleet {self._crawl}: {number} {kind}s, {state.wanted.number(kind)} before")
+            plural = "" if number == 1 else "s"
+            self._say(f"fleet {self._crawl}: {number} {kind}{plural}, {state.wanted.number(kind)} before")
             await fleet.adjust(lease, kind, number)
         unplaced = {each.name: each for each in state.members if not each.node and each.state == "starting"}
         for name in decided.drains:

@@ -100,6 +100,8 @@ def check_numbers(config: Config, given: Mapping[MemberKind, int]) -> None:
             raise InputError(
                 f"--exporters {number}: fleet.export_out in thresher.toml does not say where exports go; set it"
             )
+        if kind == "exporter" and number > 1:
+            raise InputError(f"--exporters {number}: a fleet has one exporter at most; give 0 or 1")
 
 
 def load_tokenizer(config: Config) -> TokenizerFile:

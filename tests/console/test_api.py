@@ -350,7 +350,9 @@ def test_a_fleet_is_shown_paused_and_resumed(site, served):
     from tests.pipeline.crawl_projects import ask
 
     usual = {"crawler": 2, "processor": 1, "exporter": 0}
-    ask(site.project, lambda frontier: frontier.fleet.begin("c1", ttl_ms=60_000, version="v", usual=usual))
+    lease = ask(
+        site.project, lambda frontier: frontier.fleet.begin("c1", ttl_ms=60_000, version="v", usual=usual)
+    )
     served.run(served.console.sample())
     fleet = served.api("/api/crawls/main/workers").json["fleet"]
     assert (fleet["controller"], fleet["crawlers"], fleet["is_paused"]) == ("c1", 2, False)
@@ -360,7 +362,16 @@ def test_a_fleet_is_shown_paused_and_resumed(site, served):
     assert served.post_json("/api/crawls/main/resume-fleet", {}).status == 200
     fleet = served.api("/api/crawls/main/workers").json["fleet"]
     assert (fleet["crawlers"], fleet["is_paused"]) == (5, False)
-    assert "crawlers, 1 processors" in served.get("/crawls/main").text
+    page = served.get("/crawls/main").text
+    assert "5 crawlers, 1 processor and 0 exporters should run" in page
+    ask(site.project, lambda frontier: frontier.fleet.stop())
+    served.run(served.console.sample())
+    assert "The fleet is stopping." in served.get("/crawls/main").text
+    ask(site.project, lambda frontier: frontier.fleet.release(lease, forget_numbers=True))
+    served.run(served.console.sample())
+    page = served.get("/crawls/main").text
+    assert "The fleet is stopped." in page
+    assert "No controller runs" not in page
 
 
 @pytest.mark.parametrize(
@@ -377,6 +388,7 @@ def test_a_fleet_is_shown_paused_and_resumed(site, served):
         ("rescrape", {"max_age": "999999999d"}),
         ("rescrape", {"budget": 10**30, "domains": "nowhere.test"}),
         ("scale-fleet", {"kind": "pilot", "number": 1}),
+        ("scale-fleet", {"kind": "exporter", "number": 1}),  # fleet.export_out is not set
     ],
 )
 def test_wrong_values_are_refused_in_one_line(served, action, values):
