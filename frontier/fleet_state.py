@@ -19,6 +19,9 @@ Order: TypeAlias = Literal["run", "pause", "drain", "gone"]
 """What a member is to do: `gone` means that it was given up and that another does its work."""
 KINDS: tuple[MemberKind, ...] = ("crawler", "processor", "exporter")
 
+MAX_MEMBERS = 100_000
+"""The largest number of members of a kind that may be wanted."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from core import InputError
 from core.settings import Key, optional_rule, rule
-from frontier.fleet_state import MemberKind
+from frontier.fleet_state import MAX_MEMBERS, MemberKind
 
-_NUMBER = rule(lambda number: 0 <= number <= 100_000, "must be a number from 0 to 100000")
-_LIMIT = optional_rule(lambda number: 0 <= number <= 100_000, "must be a number from 0 to 100000")
+_NUMBER = rule(lambda number: 0 <= number <= MAX_MEMBERS, f"must be a number from 0 to {MAX_MEMBERS}")
+_LIMIT = optional_rule(lambda number: 0 <= number <= MAX_MEMBERS, f"must be a number from 0 to {MAX_MEMBERS}")
 _SHARE = rule(lambda share: 0 <= share <= 1, "must be a share from 0 to 1")
 _SECONDS = rule(lambda seconds: 0 < seconds <= 86_400, "must be a number of seconds up to 86400")
 _WHEN = rule(re.compile(r"drained|[1-9]\d{0,5}[mhd]").fullmatch, "must be 'drained' or a time such as '24h'")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from core.settings import Key, rule
 
-_PRICE = rule(lambda price: price >= 0, "a price is 0 or more")
+_PRICE = rule(lambda price: 0 <= price <= 1e9, "a price is a number from 0 to a billion")
 _CURRENCY = rule(lambda text: 0 < len(text) <= 8 and text.isprintable(), 'a currency is a short name: "EUR"')
 
 

@@ -145,7 +145,9 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
         counted = TokenCounts(
             tokenizer=tokenizer.name, tokens=count_tokens(shards.files), text_bytes=plan.text_bytes
         )
-        funnel = report.funnel_of(project, names, counted)
+        # The tokens of a mix are not those of the kept documents.
+        is_mix = options is not None and options.mix is not None
+        funnel = report.counted_funnel(project, names, None if is_mix else counted)
         dataset = export.finish(plan, directory, shards, funnel)
     export.record_dataset(project.store, plan, dataset)
     return dataset, funnel

@@ -85,6 +85,7 @@ class MemoryFleet:
         version: str,
         usual: Mapping[MemberKind, int],
         given: Mapping[MemberKind, int] | None = None,
+        has_waited: bool = False,
     ) -> ControllerLease:
         """As `Fleet.begin`."""
         fleet, now = self._fleet, self._crawl.clock()
@@ -95,7 +96,8 @@ class MemoryFleet:
             )
         if fleet.controller != controller or is_free:
             fleet.token += 1
-            fleet.wanted["stopping"] = 0
+            if not has_waited:
+                fleet.wanted["stopping"] = 0
         for kind in KINDS:
             if given and kind in given:
                 fleet.wanted[f"{kind}s"] = given[kind]
@@ -146,9 +148,11 @@ class MemoryFleet:
         if not names:
             return True
         if is_held := self._fleet.is_held_by(lease):
-            for name in names:
-                self._fleet.members.pop(name, None)
-            kept = {part: holder for part, holder in self._fleet.claims.items() if holder not in names}
+            now, members = self._crawl.clock(), self._fleet.members
+            gone = {name for name in names if name not in members or not members[name].is_alive(now)}
+            for name in gone:
+                members.pop(name, None)
+            kept = {part: holder for part, holder in self._fleet.claims.items() if holder not in gone}
             self._fleet.claims = kept
         return is_held
 

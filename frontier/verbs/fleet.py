@@ -68,14 +68,18 @@ class Fleet:
         version: str,
         usual: Mapping[MemberKind, int],
         given: Mapping[MemberKind, int] | None = None,
+        has_waited: bool = False,
     ) -> ControllerLease:
         """Take the fleet for `ttl_ms`, or return the lease of its holder.
 
         `given` sets how many members should run, for some kinds. For others, `usual` holds if no number is set yet. A
-        controller that holds the fleet already keeps the number of its lease.
+        controller that holds the fleet already keeps the number of its lease. One that `has_waited` for another takes
+        over the order to stop, if there is one; the fleet that a user starts anew is not stopped by an old order.
         """
         numbers = [n for kind in KINDS for n in ((given or {}).get(kind, UNSET), usual[kind])]
-        token, holder, left_ms = await self._crawl.call("fleet_begin", controller, ttl_ms, version, *numbers)
+        token, holder, left_ms = await self._crawl.call(
+            "fleet_begin", controller, ttl_ms, version, *numbers, int(has_waited)
+        )
         return ControllerLease(controller=controller, token=token, holder=holder.decode(), left_ms=left_ms)
 
     async def renew(
@@ -103,7 +107,9 @@ class Fleet:
         return await self._controlled("member_order", lease, name, "drain")
 
     async def remove_members(self, lease: ControllerLease, names: Collection[str]) -> bool:
-        """Forget members that have ended or are lost. If one lives after all, its next order is `gone`."""
+        """Forget those of some members that have ended or are lost. If one sends a heartbeat after that, its order is
+        `gone`; one that has sent a heartbeat before stays.
+        """
         return await self._controlled("member_remove", lease, *names) if names else True
 
     async def ready_hosts(self) -> int:

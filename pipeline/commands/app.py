@@ -125,7 +125,7 @@ app.add_typer(
 app.add_typer(
     fleet_commands.app,
     name="fleet",
-    help="Run the workers of a crawl on many machines.",
+    help="Run the workers of a crawl, on one machine or on many.",
 )
 app.add_typer(
     catalog_commands.app,

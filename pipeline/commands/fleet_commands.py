@@ -1,4 +1,4 @@
-"""`thresher fleet`: run a crawl's workers on many machines, and watch and steer them.
+"""`thresher fleet`: run a crawl's workers on one machine or on many, and watch and steer them.
 
 A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
 `--help` and errors must appear at once.

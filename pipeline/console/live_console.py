@@ -81,6 +81,7 @@ class Console:
         self._surveys: dict[str, HostSurvey] = {}
         self._readings: dict[tuple[str, str], SlowReading[object]] = {}
         self._facts: dict[str, tuple[float, CrawlFacts]] = {}
+        self._storage_check: asyncio.Task[bool] | None = None
 
     # Crawls
 
@@ -204,7 +205,7 @@ class Console:
     async def health(self) -> HealthView:
         """Return whether the frontier and the storage respond."""
         frontier = await self._problem(self.crawls.names())
-        storage = await self._problem(asyncio.to_thread(self.project.store.exists, "storage.json"))
+        storage = await self._problem(self._check_storage())
         is_ok = frontier == storage == "ok"
         return HealthView(status="ok" if is_ok else "degraded", frontier=frontier, storage=storage)
 
@@ -263,6 +264,8 @@ class Console:
                 await self.sample()
             except ThresherError as error:
                 LOGGER.warning("no sample: %s", error)
+            except Exception:  # a console outlives what nobody expected
+                LOGGER.exception("no sample")
             self.logs.forget_unread()
             await asyncio.sleep(max(PERIOD_S - (time.monotonic() - started), 1.0))
 
@@ -329,6 +332,15 @@ class Console:
     def _read_metrics(self, _: str) -> str:
         self.stored.refresh()
         return project_metrics(self.project)
+
+    async def _check_storage(self) -> None:
+        """Return when the storage has answered. All clients wait for one thread, however long it hangs."""
+        if self._storage_check is None or self._storage_check.done():
+            self._storage_check = asyncio.create_task(
+                asyncio.to_thread(self.project.store.exists, "storage.json")
+            )
+            self._storage_check.add_done_callback(lambda done: done.cancelled() or done.exception())
+        await asyncio.shield(self._storage_check)
 
     async def _problem(self, answer: Awaitable[object]) -> str:
         try:

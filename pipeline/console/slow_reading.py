@@ -7,6 +7,7 @@
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -15,7 +16,9 @@ from typing import Generic, TypeVar
 
 from core import ThresherError
 
+LOGGER = logging.getLogger(__name__)
 T = TypeVar("T")
+UNEXPECTED = "it cannot be read; what the console printed says why"
 DUTY = 0.005
 """Share of one CPU that the readings of one value take at most, unless the caller says otherwise."""
 MAX_WALL_SHARE = 0.1
@@ -34,6 +37,8 @@ class Reading(Generic[T]):
     error: str = ""
     """Why the last attempt failed; empty if it did not."""
     age_s: float = 0.0
+    attempt_s: float = 0.0
+    """Seconds for which the next value is being read by now; 0 if it is not."""
 
     @property
     def is_pending(self) -> bool:
@@ -56,7 +61,7 @@ class SlowReading(Generic[T]):
         self._value: T | None = None
         self._error = ""
         self._read_at: float | None = None
-        self._rest_until = self._cpu_s = 0.0
+        self._rest_until = self._cpu_s = self._began_at = 0.0
         self._running: asyncio.Future[None] | None = None
 
     async def get(self, wait_s: float = FIRST_WAIT_S) -> Reading[T]:
@@ -64,11 +69,13 @@ class SlowReading(Generic[T]):
         seconds at most.
         """
         if self._running is None and self._clock() >= self._rest_until:
+            self._began_at = self._clock()
             self._running = asyncio.ensure_future(self._refresh())
         if self._read_at is None and self._running is not None:
             await asyncio.wait({self._running}, timeout=wait_s)
         age_s = 0.0 if self._read_at is None else self._clock() - self._read_at
-        return Reading(value=self._value, error=self._error, age_s=age_s)
+        attempt_s = 0.0 if self._running is None else self._clock() - self._began_at
+        return Reading(value=self._value, error=self._error, age_s=age_s, attempt_s=attempt_s)
 
     def expire(self) -> None:
         """Let the next client begin a new reading: something has changed."""
@@ -83,6 +90,9 @@ class SlowReading(Generic[T]):
             self._error = str(error)
         except OSError as error:
             self._error = f"{error.filename or 'the storage'}: {error.strerror or error}"
+        except Exception:  # else clients would be told for ever that it is being read
+            LOGGER.exception("a reading failed")
+            self._error = UNEXPECTED
         finally:
             ended = self._clock()
             self._read_at, self._running = ended, None

@@ -225,7 +225,7 @@ class StoredReader:
             id=found.part.partition("/")[0],
             documents=found.counts.get("documents", 0),
             tokens=found.counts.get("tokens", 0),
-            text_bytes=found.counts.get("text_bytes", 0),
+            text_bytes=found.counts.get("text_bytes"),
             tokenizer=str(recipe.get("tokenizer", {}).get("name", "")),
             formats=[str(each) for each in recipe.get("formats", [])],
             sources=[str(each) for each in recipe.get("sources", [])],

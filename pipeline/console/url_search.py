@@ -5,6 +5,7 @@ and asks again. `THREADS` searches run at a time, `MAX_WAITING` wait; the result
 """
 
 import asyncio
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -12,8 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from core import ThresherError, Unavailable, Url
+from pipeline.console.slow_reading import UNEXPECTED
 from pipeline.reports.history import History
 
+LOGGER = logging.getLogger(__name__)
 THREADS = 2
 MAX_WAITING = 8
 KEPT = 64
@@ -79,6 +82,9 @@ class UrlSearches:
             search.error = str(error)
         except OSError as error:
             search.error = f"{error.filename or 'the storage'}: {error.strerror or error}"
+        except Exception:  # else a search that failed would look like one that found nothing
+            LOGGER.exception("the search for a URL failed")
+            search.error = UNEXPECTED
         finally:
             search.is_done = True
             if not self._is_closed:

@@ -21,6 +21,8 @@ T = TypeVar("T")
 
 MAX_DELAY_S = 86_400
 MAX_LIMIT = 1 << 40
+MAX_DAYS = 36_500
+"""Days of the longest duration: a calendar ends some time, and no order is meant to outlive its operator."""
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
@@ -129,11 +131,16 @@ def _check_change(change: SettingsChange) -> None:
 
 
 def parse_duration_ms(text: str) -> int:
-    """Return a duration such as `90s`, `15m`, `1h` or `2d` in milliseconds. Raise `InputError` for anything else."""
+    """Return a duration such as `90s`, `15m`, `1h` or `2d` in milliseconds. Raise `InputError` for anything else, and
+    beyond `MAX_DAYS`.
+    """
     match = re.fullmatch(r"(\d{1,9})([smhd])", text)
     if match is None:
         raise InputError(f"{text!r} is not a time; write it as 90s, 15m, 1h or 2d")
-    return int(match[1]) * SECONDS[match[2]] * 1000
+    seconds = int(match[1]) * SECONDS[match[2]]
+    if seconds > MAX_DAYS * SECONDS["d"]:
+        raise InputError(f"{text!r} is too long; give {MAX_DAYS}d at most")
+    return seconds * 1000
 
 
 def _unknown_host_error(crawl: str, host: str) -> InputError:

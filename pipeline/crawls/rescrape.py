@@ -13,6 +13,7 @@
 """
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -105,7 +106,8 @@ async def _rescrape(
 
 def _discoveries(pages: Iterator[NewestCapture], plan: RescrapePlan) -> Iterator[Discovery]:
     before = _timestamp(time.time() - plan.older_than_s)
-    for row, requested_ms in islice((page for page in pages if page.row.timestamp <= before), plan.budget):
+    most = None if plan.budget is None else min(plan.budget, sys.maxsize)
+    for row, requested_ms in islice((page for page in pages if page.row.timestamp <= before), most):
         url = canonicalize(row.url)
         yield Discovery(
             url=url,

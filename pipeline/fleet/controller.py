@@ -1,7 +1,7 @@
 """`Controller`: holds a fleet, and makes it what is wanted.
 
 1. One controller at a time works. Others wait until its lease is over (`frontier.fleet_state`), and go on from the
-   state in the frontier: what is wanted, and which members run.
+   state in the frontier: what is wanted, and which members run. An order to stop the fleet ends those that wait too.
 2. Once a second it observes the fleet and its crawl, decides (`pipeline.fleet.fleet_plan`), and does that. It remembers
    nothing that the next controller needs.
 3. Dead members are replaced at once. Their work is recovered in the background, because that may take long.
@@ -92,6 +92,7 @@ class Controller:
         self._checked_s = float("-inf")
         self._ends_by_itself = False
         self._given = options.given
+        self._has_waited = False
 
     async def run(self) -> None:
         """Hold the fleet until it is stopped. Raise `Unavailable` if this machine can start no more members."""
@@ -105,6 +106,7 @@ class Controller:
                 await upkeep
             if is_done:
                 return
+            self._has_waited = True
             self._say(f"fleet {self._crawl}: another controller holds the fleet by now")
 
     async def _acquire(self) -> ControllerLease | None:
@@ -118,6 +120,7 @@ class Controller:
                     version=self._options.version,
                     usual=self._project.config.fleet.numbers,
                     given=self._given,
+                    has_waited=self._has_waited,
                 )
             except Unavailable as error:
                 LOGGER.warning("%s", error)
@@ -126,6 +129,7 @@ class Controller:
             if lease.is_held:
                 self._given = {}  # an operator may change them from now on
                 return lease
+            self._has_waited = True
             if told != lease.holder:
                 told = lease.holder
                 self._say(
@@ -203,7 +207,8 @@ class Controller:
     async def _act(self, lease: ControllerLease, state: FleetState, decided: Plan) -> None:
         fleet = self._frontier.fleet
         for kind, number in decided.numbers.items():
-            self._say(f"fleet {self._crawl}: {number} {kind}s, {state.wanted.number(kind)} before")
+            plural = "" if number == 1 else "s"
+            self._say(f"fleet {self._crawl}: {number} {kind}{plural}, {state.wanted.number(kind)} before")
             await fleet.adjust(lease, kind, number)
         unplaced = {each.name: each for each in state.members if not each.node and each.state == "starting"}
         for name in decided.drains:

@@ -15,7 +15,7 @@ from pathlib import Path
 from core import InputError
 from crawler.worker import STOPPED_AT_ONCE
 from frontier import Frontier
-from frontier.fleet_state import MemberKind
+from frontier.fleet_state import MAX_MEMBERS, MemberKind
 from frontier.link.connect import connect
 from pipeline import open_crawl
 from pipeline.configuration import Config
@@ -89,6 +89,8 @@ def check_numbers(config: Config, given: Mapping[MemberKind, int]) -> None:
     """Raise `InputError` if a number of members contradicts the configuration."""
     limits = config.fleet.limits
     for kind, number in given.items():
+        if number > MAX_MEMBERS:
+            raise InputError(f"--{kind}s {number}: give {MAX_MEMBERS} at most")
         if kind in limits and limits[kind].clamp(number) != number:
             raise InputError(
                 f"--{kind}s {number}: fleet.min_{kind}s and fleet.max_{kind}s in thresher.toml allow"
@@ -98,6 +100,8 @@ def check_numbers(config: Config, given: Mapping[MemberKind, int]) -> None:
             raise InputError(
                 f"--exporters {number}: fleet.export_out in thresher.toml does not say where exports go; set it"
             )
+        if kind == "exporter" and number > 1:
+            raise InputError(f"--exporters {number}: a fleet has one exporter at most; give 0 or 1")
 
 
 def load_tokenizer(config: Config) -> TokenizerFile:

@@ -26,6 +26,9 @@ CONCURRENCY = 64
 GROW_AFTER_S = 10.0
 BACKLOG_SHARE = 0.25
 """Share of the backlog limit above which one more processor is started: far below the limit, where the crawl waits."""
+MAX_STARTS = 32
+"""Members of a kind that start at a time, once a second. A mistyped number does not bury the machine before it can be
+corrected, and no tick outlasts the controller's lease."""
 FIRST_WAIT_S = 1.0
 MAX_WAIT_S = 300.0
 CRASHES_FORGOTTEN_S = 120.0
@@ -257,10 +260,10 @@ def _least_useful(members: list[Member], version: str) -> list[Member]:
 
 
 def _startable(missing: int, crashes: Crashes, now_s: float) -> int:
-    """Return how many members may start now: one at a time while members crash."""
+    """Return how many members may start now: one at a time while members crash, `MAX_STARTS` otherwise."""
     if missing <= 0 or now_s < crashes.next_start_s:
         return 0
-    return missing if not crashes.number else 1
+    return min(missing, MAX_STARTS) if not crashes.number else 1
 
 
 def _outdated(state: FleetState, memory: Memory) -> Member | None:

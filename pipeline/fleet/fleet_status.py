@@ -5,12 +5,10 @@ from typing import Any
 
 from rich.table import Table
 
-from core.settings import format_size
 from frontier import FleetState, Member
 from frontier.fleet_state import KINDS, MemberKind
+from pipeline.terminal.byte_text import byte_text
 from pipeline.terminal.rate import format_duration
-
-MIB = 1 << 20
 
 
 def is_as_wanted(state: FleetState) -> bool:
@@ -68,7 +66,7 @@ def _cells(state: FleetState, member: Member) -> list[str]:
         f"{_age(state, member.seen_at_ms)} ago",
         str(member.restarts),
         format_duration(member.cpu_seconds),
-        format_size(member.rss_bytes // MIB * MIB),
+        byte_text(member.rss_bytes),
         f"{member.version} (old)" if is_old else member.version,
     ]
 

@@ -3,7 +3,8 @@
 1. A crawl's own usage (requests, bytes received, CPU of its workers) is the sums of its workers' reports
    (`frontier.worker_figures`). A lost frontier takes them with it.
 2. A step's usage is the sum over its recorded runs (`storage.run`), failed ones included, because they were paid for.
-   A run over several sources is shared among them by their archived bytes.
+   A run over several sources is shared among them by their archived bytes. A processor that follows a crawl may run
+   for weeks before its run is recorded, so the reports of live processors count until then.
 3. Stored bytes are those of sealed archive files and of the outputs of `process`. Logs, Manifests and open files are
    not counted. Shards of an export lie in a directory of their own and are in its `manifest.json`.
 4. CPU is not measured by domain. The CPU of a crawl and of its `process` runs is shared among the domains by the bytes
@@ -183,9 +184,10 @@ def cost_of(
         crawled = (figures or {}).get(name, CrawlFigures())
         usage = _crawl_usage(crawled.sums.get("crawler", WorkerFigures()), archived[name])
         stored = sum(part.bytes for part in project.catalog.parts("process", name))
-        sources[name] = usage.plus(Usage(bytes_stored=stored))
+        processed = _unrecorded_usage(crawled).plus(Usage(bytes_stored=stored))
+        sources[name] = usage.plus(processed)
         steps["crawl"] = steps.get("crawl", Usage()).plus(usage)
-        steps["process"] = steps.get("process", Usage()).plus(Usage(bytes_stored=stored))
+        steps["process"] = steps.get("process", Usage()).plus(processed)
     runs = []
     for run, cost in project.catalog.runs():
         wanted = [name for name in run.sources if name in sources]
@@ -268,6 +270,22 @@ def _crawl_usage(sums: WorkerFigures, archived: int) -> Usage:
         bytes_stored=archived,
         store_calls=sum(sums.store_calls),
     )
+
+
+def _unrecorded_usage(figures: CrawlFigures) -> Usage:
+    """Return what the live processors of a crawl have reported. A processor withdraws its report before its run is
+    recorded, so nothing counts twice.
+    """
+    usage = Usage()
+    for report in figures.workers.values():
+        if report.kind == "processor":
+            made = report.figures
+            usage = usage.plus(
+                Usage(
+                    cpu_s=made.cpu_us / MILLION, bytes_read=made.bytes_read, bytes_written=made.bytes_stored
+                )
+            )
+    return usage
 
 
 def _shares(sources: Iterable[str], archived: Mapping[str, int]) -> dict[str, float]:

@@ -95,7 +95,7 @@ FAMILIES: tuple[MetricFamily, ...] = (
     # Processing
     _gauge("thresher_records", "Archived records of a source, by how far they have come.", "source", "state"),
     _gauge("thresher_kept_ratio", "Share of the processed records that was kept.", "source"),
-    _gauge("thresher_exported_tokens", "Tokens in recorded exports."),
+    _gauge("thresher_exported_tokens", "Tokens in the largest recorded export that is not a mix."),
     _gauge("thresher_quarantined_parts", "Parts that were given up.", "source"),
     _gauge("thresher_unlogged_urls", "Settled URLs that are missing in the log of the crawl.", "source"),
     _gauge("thresher_backlog_bytes", "Archived bytes that wait to be processed.", "source"),
@@ -113,10 +113,12 @@ FAMILIES: tuple[MetricFamily, ...] = (
     _gauge("thresher_fleet_members", "Members of the fleet, by state.", "source", "kind", "state"),
     # Cost and disks
     _gauge(
-        "thresher_run_cpu_seconds", "CPU of the recorded runs of a step, as far as they are stored.", "step"
+        "thresher_run_cpu_seconds",
+        "CPU of a step: of its recorded runs, and of processors that run now.",
+        "step",
     ),
-    _gauge("thresher_run_read_bytes", "Bytes of archives that the recorded runs of a step read.", "step"),
-    _gauge("thresher_run_written_bytes", "Bytes of outputs that the recorded runs of a step wrote.", "step"),
+    _gauge("thresher_run_read_bytes", "Bytes of archives that these runs and processors read.", "step"),
+    _gauge("thresher_run_written_bytes", "Bytes of outputs that these runs and processors wrote.", "step"),
     _gauge("thresher_storage_bytes", "Bytes of sealed archive files and of outputs of `process`.", "source"),
     _gauge("thresher_cost", "What a source cost so far at [prices], without storage.", "source", "currency"),
     _gauge("thresher_storage_cost_per_month", "What its storage costs a month.", "source", "currency"),

@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 
 from core import Unavailable
 from core.call_times import BUCKETS_S
-from frontier import CrawlFigures, WorkerFigures
+from frontier import CrawlFigures, WorkerFigures, WorkerReport
 from pipeline.open_project import OpenProject
 from pipeline.reports import status
 from pipeline.reports.cost import ProjectCost, cost_of, money
@@ -47,16 +47,29 @@ def readable_status(project: OpenProject) -> dict[str, Any]:
 
 
 def project_costs(project: OpenProject, found: Mapping[str, Any]) -> ProjectCost:
-    """Return what the sources of a status cost. Tokens are those of the recorded exports."""
+    """Return what the sources of a status cost. Tokens are those of the largest recorded export: later exports repeat
+    the documents of earlier ones. Mixes do not count.
+    """
     names = [source["name"] for source in found["sources"]]
     figures = {
         source["name"]: CrawlFigures(
-            sums={kind: WorkerFigures(**sums) for kind, sums in source["figures"]["sums"].items()}
+            sums={kind: WorkerFigures(**sums) for kind, sums in source["figures"]["sums"].items()},
+            workers={
+                name: WorkerReport(
+                    kind=report["kind"],
+                    rss_bytes=report["rss_bytes"],
+                    figures=WorkerFigures(**report["figures"]),
+                )
+                for name, report in source["figures"]["workers"].items()
+            },
         )
         for source in found["sources"]
         if source["figures"]
     }
-    tokens = project.catalog.totals("export").get("tokens")
+    wholes = [
+        part.counts["tokens"] for part in project.catalog.parts("export") if "text_bytes" in part.counts
+    ]
+    tokens = max(wholes, default=None)
     return cost_of(project, names, tokens, figures if found["frontier_up"] else None)
 
 

@@ -21,11 +21,23 @@ REMOVAL_KINDS = ("exact", "url", "near")
 """Kinds of removals, in the order in which they are decided."""
 
 
-def funnel_of(project: OpenProject, names: Sequence[str], tokens: TokenCounts | None = None) -> Funnel:
-    """Return the funnel of some sources, with deduplication and tokens if these were made of the same sources.
-
-    Without `tokens` it takes those of the first recorded export.
+def funnel_of(project: OpenProject, names: Sequence[str]) -> Funnel:
+    """Return the funnel of some sources, with deduplication if that was made of the same sources, and with the tokens
+    of the first recorded export of all kept documents. Mixes leave documents out and repeat others, so they do not
+    count.
     """
+    removals = dedup.find(project.store, names, project.config.dedup)
+    return _funnel(project, names, removals, _tokens(project, removals))
+
+
+def counted_funnel(project: OpenProject, names: Sequence[str], tokens: TokenCounts | None) -> Funnel:
+    """Return the same with these tokens, or with none. It does not depend on other exports."""
+    return _funnel(project, names, dedup.find(project.store, names, project.config.dedup), tokens)
+
+
+def _funnel(
+    project: OpenProject, names: Sequence[str], removals: Manifest | None, tokens: TokenCounts | None
+) -> Funnel:
     stage_counts: Counter[str] = Counter()
     archived = 0
     rule_order: list[str] = []
@@ -36,12 +48,9 @@ def funnel_of(project: OpenProject, names: Sequence[str], tokens: TokenCounts | 
         for manifest in manifests(project.store, "process", name):
             stage_counts.update(manifest.counts)
             rule_order.extend(rule for rule in rule_names(manifest.recipe) if rule not in rule_order)
-    removals = dedup.find(project.store, names, project.config.dedup)
     removed = _removal_stages(removals) if removals is not None else []
     seen = sum(count for key, count in stage_counts.items() if key.endswith(".documents"))
-    return make_funnel(
-        names, stage_counts, rule_order, removed, tokens or _tokens(project, removals), archived - seen
-    )
+    return make_funnel(names, stage_counts, rule_order, removed, tokens, archived - seen)
 
 
 def render(funnel: Funnel, console: Console) -> None:
@@ -130,7 +139,9 @@ def _tokens(project: OpenProject, removals: Manifest | None) -> TokenCounts | No
         return None
     (table,) = removals.outputs
     for manifest in manifests(project.store, "export"):
-        if any(span.sha256 == table.sha256 and span.name == table.name for span in manifest.inputs):
+        if manifest.recipe["mix"] is None and any(
+            span.sha256 == table.sha256 and span.name == table.name for span in manifest.inputs
+        ):
             return TokenCounts(
                 tokenizer=tokenizer_of(manifest.recipe),
                 tokens=manifest.counts["tokens"],

@@ -132,8 +132,12 @@ def is_intact(out: Store, line: ShardFile | SideFile) -> bool:
 
 
 def record_dataset(store: Store, plan: ExportPlan, dataset: Dataset) -> None:
-    """Record the dataset in the project's storage, where the report finds its token count."""
-    counts = {"documents": dataset.documents, "tokens": dataset.tokens, "text_bytes": plan.text_bytes}
+    """Record the dataset in the project's storage, where the report finds its token count. `text_bytes` are those of
+    all kept documents; a mix has none.
+    """
+    counts = {"documents": dataset.documents, "tokens": dataset.tokens}
+    if plan.recipe["mix"] is None:
+        counts["text_bytes"] = plan.text_bytes
     seal(
         store,
         Manifest(

@@ -327,7 +327,7 @@ class _SealedPartWatcher:
                     self._is_finished = is_drained and not fresh
                     await asyncio.to_thread(self._closing.wait, REPORT_S)
             finally:
-                for crawl in crawls.values():
+                for name, crawl in crawls.items():
                     await crawl.backlog.withdraw(self._follower)
                     await crawl.workers.report_figures(self._follower, self._backlog.report(name))
                     await crawl.workers.deregister(self._follower)

@@ -1,9 +1,11 @@
 """`OpenTelemetryTracer`: records spans with OpenTelemetry. Its packages are the extra `telemetry`, imported on use."""
 
+import atexit
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from core import InputError
 
@@ -26,25 +28,42 @@ def is_enabled(environment: Mapping[str, str] = os.environ) -> bool:
 class OpenTelemetryTracer:
     """The tracer of this process. Sampler, endpoint, headers and time-outs are those of the OTEL_* variables."""
 
+    _is_collector_lost: ClassVar[bool] = False
+    """Whether this process has waited for its collector in vain; it does so once."""
+
     def __init__(self) -> None:
-        """Set OpenTelemetry up, once a process. Raise `InputError` if the extra is not installed."""
+        """Set OpenTelemetry up, once a process. Raise `InputError` if the extra is not installed, or if OpenTelemetry
+        refuses the value of a variable.
+        """
         try:
-            from opentelemetry import trace  # noqa: PLC0415 - an extra
-            from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
-            from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
-            from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
-            from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+            self._set_up()
         except ImportError:
             raise InputError(
                 f"{ENDPOINTS[0]} asks for traces, which need OpenTelemetry; install the extra 'telemetry' "
                 "(docs/guides/install.md), or unset the variable"
             ) from None
+        except ValueError as error:
+            reason = " ".join(str(error).split())
+            raise InputError(f"an OTEL_* variable has a wrong value ({reason}); change or unset it") from None
+
+    def _set_up(self) -> None:
+        # `propagate` refuses a wrong OTEL_PROPAGATORS now, not at the first page.
+        from opentelemetry import propagate, trace  # noqa: F401, PLC0415 - an extra
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+
         self._trace: Any = trace
         if not isinstance(trace.get_tracer_provider(), TracerProvider):
             names = {} if "OTEL_SERVICE_NAME" in os.environ else {"service.name": "thresher"}
-            provider = TracerProvider(resource=Resource.create({**names, "process.pid": os.getpid()}))
+            # Its own handler at exit waits as long as the collector hangs.
+            provider = TracerProvider(
+                resource=Resource.create({**names, "process.pid": os.getpid()}), shutdown_on_exit=False
+            )
             provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
             trace.set_tracer_provider(provider)
+            atexit.register(self.flush)
         self._tracer = trace.get_tracer("thresher")
 
     def span(
@@ -85,8 +104,16 @@ class OpenTelemetryTracer:
             detach(token)
 
     def flush(self) -> None:
-        """Send the spans that have ended. A collector that does not answer costs `FLUSH_MS`, and the spans."""
-        self._trace.get_tracer_provider().force_flush(FLUSH_MS)
+        """Send the spans that have ended. A collector that does not answer costs `FLUSH_MS` once a process, and the
+        spans.
+        """
+        if OpenTelemetryTracer._is_collector_lost:
+            return
+        # OpenTelemetry's `force_flush` ignores its time-out: a collector that hangs would take 10 s for each 512 spans.
+        sending = threading.Thread(target=self._trace.get_tracer_provider().force_flush, daemon=True)
+        sending.start()
+        sending.join(FLUSH_MS / 1000)
+        OpenTelemetryTracer._is_collector_lost = sending.is_alive()
 
     def __repr__(self) -> str:
         return "<tracer of OpenTelemetry>"

@@ -1,14 +1,17 @@
 """`TraceContext`: what travels from a command to its worker processes and actors, so that they continue its trace."""
 
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
+from core import InputError
 from core.tracing import current_identifiers, current_tracer, identified, span, traced_by
 from pipeline.telemetry.json_log import LOG_FORMAT_VARIABLE, is_json, write_json_logs
 from pipeline.telemetry.open_telemetry import OpenTelemetryTracer, is_enabled
 
+LOGGER = logging.getLogger(__name__)
 SECRET_WORDS = ("HEADERS", "KEY", "CERTIFICATE")
 """Variables with these words in their names do not travel to other machines: each node has its own."""
 
@@ -57,13 +60,21 @@ def joined(context: TraceContext, *, is_whole_process: bool) -> Iterator[None]:
         if is_whole_process and is_json():
             write_json_logs()
         stack.enter_context(identified(**context.identifiers))
-        if context.traceparent and is_enabled():
-            tracer = OpenTelemetryTracer()
+        if context.traceparent and is_enabled() and (tracer := _tracer()) is not None:
             if is_whole_process:
                 stack.callback(tracer.flush)
             stack.enter_context(tracer.continuing(context.traceparent))
             stack.enter_context(traced_by(tracer))
         yield
+
+
+def _tracer() -> OpenTelemetryTracer | None:
+    """Return the tracer of a worker. The variables of its node may be wrong: that costs spans, and not the work."""
+    try:
+        return OpenTelemetryTracer()
+    except InputError as error:
+        LOGGER.warning("no traces: %s", error)
+        return None
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from core import InputError
 from pipeline.console.console_server import ServeOptions, serve
 from pipeline.console.web.access import COOKIE, SESSION_S, AccessRules, is_same_origin
 from pipeline.console.web.request_guard import MAX_BODY, PAGE_POLICY
+from pipeline.console.web.slow_clients import PatientProtocol
 from tests.console.served import served_console
 
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -135,6 +136,16 @@ def test_a_browser_logs_in_once_and_its_cookie_does_not_hold_the_token(guarded):
     guarded.cookies.clear()
 
 
+@pytest.mark.parametrize(
+    "header", ['foo={"a": 1}; {}', "{}; foo=[1]", "thresher_console=other; {}", "{}; a", "é=;{}"]
+)
+def test_cookies_of_other_programs_of_the_host_end_no_session(guarded, header):
+    cookie = f"thresher_console={guarded.rules.new_session(time.time())}"
+    sent = header.replace("{}", cookie, 1) if "{}" in header else header
+    page = guarded.request("GET", "/runs", headers={"Cookie": sent.encode("latin-1")}, keep_cookie=False)
+    assert page.status == 200
+
+
 def test_a_session_ends_and_cannot_be_forged():
     rules = AccessRules.of(host="0.0.0.0", token=TOKEN)
     cookie = rules.new_session(1000.0)
@@ -168,6 +179,15 @@ def test_a_proxy_of_a_named_network_says_who_the_user_is(proxied):
     page = proxied.request("GET", "/", headers=headers, keep_cookie=False)
     assert "You are <b>ada@example.org</b>" in page.text
     assert proxied.api("/api/crawls", keep_cookie=False).status == 401
+
+
+def test_a_client_that_names_a_user_beside_the_proxy_is_nobody(proxied):
+    head = f"GET /api/crawls HTTP/1.1\r\nHost: 127.0.0.1:{proxied.port}\r\nConnection: close\r\n"
+    for users in (("ada", "root"), ("root", "ada"), ("ada", "")):
+        names = "".join(f"X-Forwarded-User: {user}\r\n" for user in users)
+        with socket.create_connection(("127.0.0.1", proxied.port), timeout=30) as client:
+            client.sendall(f"{head}{names}\r\n".encode())
+            assert client.makefile("rb").readline() == b"HTTP/1.1 401 Unauthorized\r\n"
 
 
 @pytest.mark.parametrize("address", ["203.0.113.9", "", "testclient", "::ffff:203.0.113.9"])
@@ -302,6 +322,19 @@ def test_a_client_that_sends_a_byte_now_and_then_is_cut_off(site, monkeypatch):
             with client, suppress(ConnectionError):
                 assert client.recv(100) == b""
         assert slow.get("/healthz").status == 200
+
+
+def test_a_request_that_came_with_the_one_before_gets_its_time(guarded, monkeypatch):
+    """The wait for a request ends when it is whole, also if it lay in the buffer already."""
+    monkeypatch.setattr(PatientProtocol, "request_s", 0.5)
+    host = f"Host: 127.0.0.1:{guarded.port}\r\n"
+    form = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 7\r\nConnection: close\r\n"
+    with socket.create_connection(("127.0.0.1", guarded.port), timeout=30) as client:
+        first = f"GET /static/icon.svg HTTP/1.1\r\n{host}\r\n"
+        client.sendall(f"{first}POST /login HTTP/1.1\r\n{host}{form}\r\ntoken=x".encode())  # takes a second
+        said = client.makefile("rb").read()
+    assert said.count(b"HTTP/1.1 ") == 2
+    assert b"That is not the token" in said
 
 
 def test_many_clients_at_once_get_an_answer(served):

@@ -149,6 +149,33 @@ def test_the_metrics_are_those_of_the_status_command(served):
     assert 'thresher_settled_urls_total{outcome="fetched",source="main"}' in answer.text
 
 
+def test_metrics_that_cannot_be_read_are_refused_and_not_shown_as_they_once_were(served, monkeypatch):
+    """A scrape with old figures looks like a project in which all is well."""
+    from core import Unavailable
+    from pipeline.console.web import api_routes
+
+    assert served.api("/metrics").status == 200
+    with monkeypatch.context() as stuck:
+        stuck.setattr(api_routes, "MAX_METRICS_READ_S", -1.0)
+        old = served.api("/metrics")
+    assert (old.status, "old" in old.json["error"]) == (503, True)
+
+    def fail():
+        raise Unavailable("the storage does not answer")
+
+    reading = served.console._readings["metrics", ""]
+    monkeypatch.setattr(served.console.stored, "refresh", fail)
+    deadline = time.monotonic() + 30
+    while (answer := served.api("/metrics")).status == 200 and time.monotonic() < deadline:
+        reading.expire()
+    assert (answer.status, answer.json["error"]) == (503, "the storage does not answer")
+    monkeypatch.undo()
+    reading.expire()
+    while served.api("/metrics").status != 200:
+        assert time.monotonic() < deadline
+        reading.expire()
+
+
 def test_health_says_whether_the_frontier_and_the_storage_respond(served):
     assert served.get("/healthz").json == {"status": "ok", "frontier": "ok", "storage": "ok"}
 
@@ -231,10 +258,14 @@ def test_a_value_that_is_read_for_the_first_time_is_announced(site):
             reading = SlowReading(read, executor, clock=lambda: now[0])
             first = await reading.get(wait_s=0.01)
             assert first.is_pending
+            now[0] = 3.0
+            assert (await reading.get(wait_s=0.01)).attempt_s == 3.0
+            now[0] = 0.0
             go.set()
             assert (await reading.get(wait_s=30)).value == "value"
             now[0] = 4.0
             assert (await reading.get()).age_s == 4.0
+            assert (await reading.get()).attempt_s == 0.0
             assert len(reads) == 1
             now[0] = 6.0
             while not (found := await reading.get()).error:  # noqa: ASYNC110 - the thread ends at its own time
@@ -245,11 +276,83 @@ def test_a_value_that_is_read_for_the_first_time_is_announced(site):
     asyncio.run(play())
 
 
+def test_what_fails_unexpectedly_in_the_background_is_said(site, served, monkeypatch):
+    """Neither an endless 'is being read' nor a search that seems to have found nothing."""
+    from pyarrow import ArrowInvalid
+
+    from pipeline.console.slow_reading import UNEXPECTED, SlowReading
+
+    def fail(*_, **__):
+        raise ArrowInvalid("not a Parquet file")
+
+    async def read():
+        return await SlowReading(fail, served.console._executor).get(wait_s=30)
+
+    assert served.run(read()).error == UNEXPECTED
+    monkeypatch.setattr(served.console._searches, "_history", fail)
+    assert served.api("/api/url?u=https://never-searched.test/").json["error"] == UNEXPECTED
+
+
+def test_the_console_goes_on_to_sample_after_an_unexpected_error(served, monkeypatch):
+    import asyncio
+
+    from pipeline.console import live_console
+
+    async def play():
+        again = asyncio.Event()
+        calls = []
+
+        async def sample():
+            if asyncio.current_task() is not running:  # the console's own loop
+                return
+            calls.append(1)
+            if len(calls) == 1:
+                raise KeyError("nobody expected it")
+            again.set()
+
+        monkeypatch.setattr(live_console, "PERIOD_S", 0.0)
+        monkeypatch.setattr(served.console, "sample", sample)
+        running = asyncio.create_task(served.console.run())
+        try:
+            await asyncio.wait_for(again.wait(), 30)
+        finally:
+            running.cancel()
+
+    served.run(play())
+
+
+def test_a_storage_that_hangs_holds_one_thread_however_often_health_is_asked_for(served, monkeypatch):
+    import asyncio
+    import threading
+
+    from storage.directory_store import DirectoryStore
+
+    go, asked = threading.Event(), []
+
+    def hang(self, name):
+        asked.append(name)
+        go.wait(60)
+        return True
+
+    async def play():
+        return await asyncio.gather(*(served.console.health() for _ in range(20)))
+
+    monkeypatch.setattr(DirectoryStore, "exists", hang)
+    try:
+        answers = served.run(play())
+    finally:
+        go.set()
+    assert {each.storage for each in answers} == {"no response within 3 s"}
+    assert len(asked) == 1
+
+
 def test_a_fleet_is_shown_paused_and_resumed(site, served):
     from tests.pipeline.crawl_projects import ask
 
     usual = {"crawler": 2, "processor": 1, "exporter": 0}
-    ask(site.project, lambda frontier: frontier.fleet.begin("c1", ttl_ms=60_000, version="v", usual=usual))
+    lease = ask(
+        site.project, lambda frontier: frontier.fleet.begin("c1", ttl_ms=60_000, version="v", usual=usual)
+    )
     served.run(served.console.sample())
     fleet = served.api("/api/crawls/main/workers").json["fleet"]
     assert (fleet["controller"], fleet["crawlers"], fleet["is_paused"]) == ("c1", 2, False)
@@ -259,7 +362,16 @@ def test_a_fleet_is_shown_paused_and_resumed(site, served):
     assert served.post_json("/api/crawls/main/resume-fleet", {}).status == 200
     fleet = served.api("/api/crawls/main/workers").json["fleet"]
     assert (fleet["crawlers"], fleet["is_paused"]) == (5, False)
-    assert "crawlers, 1 processors" in served.get("/crawls/main").text
+    page = served.get("/crawls/main").text
+    assert "5 crawlers, 1 processor and 0 exporters should run" in page
+    ask(site.project, lambda frontier: frontier.fleet.stop())
+    served.run(served.console.sample())
+    assert "The fleet is stopping." in served.get("/crawls/main").text
+    ask(site.project, lambda frontier: frontier.fleet.release(lease, forget_numbers=True))
+    served.run(served.console.sample())
+    page = served.get("/crawls/main").text
+    assert "The fleet is stopped." in page
+    assert "No controller runs" not in page
 
 
 @pytest.mark.parametrize(
@@ -273,7 +385,10 @@ def test_a_fleet_is_shown_paused_and_resumed(site, served):
         ("settings", {"min_delay_s": -1}),
         ("settings", {}),
         ("rescrape", {"scope": "moon"}),
+        ("rescrape", {"max_age": "999999999d"}),
+        ("rescrape", {"budget": 10**30, "domains": "nowhere.test"}),
         ("scale-fleet", {"kind": "pilot", "number": 1}),
+        ("scale-fleet", {"kind": "exporter", "number": 1}),  # fleet.export_out is not set
     ],
 )
 def test_wrong_values_are_refused_in_one_line(served, action, values):
@@ -291,6 +406,49 @@ def test_an_action_that_cannot_be_logged_is_not_done(site, served, monkeypatch):
     answer = served.post_json("/api/crawls/main/hold", {"host": host})
     assert (answer.status, "cannot be logged" in answer.json["error"]) == (503, True)
     assert served.api(f"/api/crawls/main/hosts/{host}").json["hold"] is None
+
+
+def test_a_full_disk_neither_lets_an_action_begin_nor_spoils_the_log(site, served, monkeypatch, tmp_path):
+    import os
+
+    host, log = site.server.address, served.console.actions.log
+    monkeypatch.setattr(log, "path", tmp_path / "log")
+    with monkeypatch.context() as full:
+        write = os.write
+        full.setattr(os, "write", lambda file, line: write(file, line[: max(len(line) // 2, 1)]))
+        answer = served.post_json("/api/crawls/main/hold", {"host": host})
+    assert (answer.status, "No space left" in answer.json["error"]) == (503, True)
+    assert served.api(f"/api/crawls/main/hosts/{host}").json["hold"] is None
+    assert served.post_json("/api/crawls/main/resume", {"host": host}).status == 200
+    assert [each.action for each in log.newest()] == ["resume"]
+
+
+def test_an_action_that_is_done_is_never_said_not_to_be(site, served, monkeypatch):
+    from core import Unavailable
+
+    append = served.console.actions.log.append
+
+    def fail_at_the_end(record):
+        if record.state != "begun":
+            raise Unavailable("the disk is full; an action that cannot be logged is not done")
+        append(record)
+
+    monkeypatch.setattr(served.console.actions.log, "append", fail_at_the_end)
+    answer = served.post_json("/api/crawls/main/resume", {"host": site.server.address})
+    assert answer.status == 200
+    assert "is crawled again" in answer.json["message"]
+
+
+def test_an_action_that_a_dead_frontier_stops_may_be_tried_again(site, served, monkeypatch):
+    from core import Unavailable
+    from pipeline.crawls import operator_commands
+
+    def fail(*_):
+        raise Unavailable("Redis does not answer")
+
+    monkeypatch.setattr(operator_commands, "resume", fail)
+    answer = served.post_json("/api/crawls/main/resume", {"host": site.server.address})
+    assert (answer.status, answer.json["error"]) == (503, "Redis does not answer")
 
 
 def test_the_log_of_actions_is_for_its_user_alone(served):

@@ -212,7 +212,7 @@ def test_what_is_typed_wrong_is_said_beside_the_form(plain, served):
 
 def test_a_host_is_dropped(plain, site, served):
     plain.goto("/crawls/main/actions/drop?scope=host:gone.test")
-    plain.get_by_role("button", name="Drop a host").click()
+    plain.get_by_role("button", name="Drop a host, domain or prefix").click()
     plain.get_by_text("host:gone.test is barred, 0 waiting pages refused").wait_for()
     assert last_action(served)["values"] == {"scope": "host:gone.test"}
 

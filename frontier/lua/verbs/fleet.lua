@@ -22,7 +22,8 @@ local function is_held(c, controller, token)
 end
 
 -- args: controller, ttl_ms, version, then for crawlers, processors and exporters: the number to set (-1: none), and the
--- number to set if none is. Returns the number of the lease (0: another holds it), the holder, and the ms left.
+-- number to set if none is; then 1 if the caller waited for another controller, whose order to stop it carries out.
+-- Returns the number of the lease (0: another holds it), the holder, and the ms left.
 verb('fleet_begin', function(keys, args)
   local c = open(keys)
   local key = c.prefix .. 'fleet'
@@ -38,7 +39,7 @@ verb('fleet_begin', function(keys, args)
   call('HSETNX', key, 'paused', '0')
   call('HSET', key, 'controller', args[1], 'token', integer(token), 'until', integer(c.now + args[2]), 'seen', integer(c.wall),
     'version', args[3], 'note', '')
-  if f[1] ~= args[1] or left <= 0 then call('HSET', key, 'stopping', '0') end
+  if (f[1] ~= args[1] or left <= 0) and args[10] == '0' then call('HSET', key, 'stopping', '0') end
   return {token, args[1], tonumber(args[2])}
 end)
 
@@ -129,14 +130,18 @@ verb('member_end', function(keys, args)
   if m then write_member(c, args[1], {till = c.now, seen = c.wall, order = 'ended', facts = args[2]}) end
 end, FREES)
 
--- args: controller, token, member, ... Returns 0 if another holds the fleet.
+-- args: controller, token, member, ... One that has sent a heartbeat meanwhile stays: its machine, or that of the
+-- controller, slept. Returns 0 if another holds the fleet.
 verb('member_remove', function(keys, args)
   local c = open(keys)
   if not is_held(c, args[1], args[2]) then return 0 end
   local gone, claims = {}, call('HGETALL', c.prefix .. 'claims') -- a few for each member
   for i = 3, #args do
-    call('HDEL', c.prefix .. 'members', args[i])
-    gone[args[i]] = true
+    local m = read_member(call('HGET', c.prefix .. 'members', args[i]))
+    if not m or m.order == 'ended' or m.till <= c.now then
+      call('HDEL', c.prefix .. 'members', args[i])
+      gone[args[i]] = true
+    end
   end
   for i = 1, #claims, 2 do
     if gone[claims[i + 1]] then call('HDEL', c.prefix .. 'claims', claims[i]) end

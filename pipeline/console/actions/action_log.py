@@ -5,6 +5,7 @@ and one after it ended, each durable before the next thing happens. If the first
 done.
 """
 
+import errno
 import json
 import os
 from collections.abc import Mapping
@@ -35,7 +36,11 @@ class ActionLog:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                os.write(file, line)  # one write, so lines of two processes do not mix
+                # One write, so lines of two processes do not mix. A full disk may take a part of it.
+                written = os.write(file, line)
+                if written < len(line):
+                    os.write(file, b"\n")  # else the next line would continue this one
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(file)
             finally:
                 os.close(file)

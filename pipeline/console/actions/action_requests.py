@@ -11,6 +11,7 @@ from frontier import Frontier
 from frontier.verbs.fleet import Fleet
 from pipeline.crawls import operator_commands
 from pipeline.crawls.rescrape import RescrapePlan, add_rescrapes
+from pipeline.fleet.fleet_command import check_numbers
 from pipeline.open_project import OpenProject
 
 HOST = r"[^\s/\x00-\x1f]{1,253}"
@@ -158,7 +159,9 @@ class Rescrape(ActionRequest):
 
 
 class PauseFleet(ActionRequest):
-    """Let no worker of the crawl lease anything. Workers finish what they have begun, and stay."""
+    """Let no worker of the crawl lease anything. Workers finish what they have begun, and stay. The pause holds until
+    somebody resumes the fleet, also after a restart.
+    """
 
     def run(self, project: OpenProject, crawl: str) -> str:
         """Pause the fleet."""
@@ -176,7 +179,7 @@ class ResumeFleet(ActionRequest):
 
 
 class ScaleFleet(ActionRequest):
-    """Set how many workers of a kind should run. The controller starts or drains workers."""
+    """Set how many workers of a kind should run. The controller starts or drains workers. One exporter exports now."""
 
     kind: Literal["crawler", "processor", "exporter"] = Field(
         default="crawler", title="Workers", description="The kind of worker."
@@ -185,8 +188,9 @@ class ScaleFleet(ActionRequest):
 
     def run(self, project: OpenProject, crawl: str) -> str:
         """Scale the fleet."""
+        check_numbers(project.config, {self.kind: self.number})
         _order_fleet(project, crawl, lambda fleet: fleet.scale(self.kind, self.number))
-        return f"{self.number} {self.kind}s should run"
+        return f"{self.number} {self.kind}{'' if self.number == 1 else 's'} should run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +224,7 @@ ACTIONS: dict[str, Action] = {
     for action in (
         Action(name="hold", title="Pause a host", request=HoldHost),
         Action(name="resume", title="Resume a host", request=ResumeHost),
-        Action(name="drop", title="Drop a host", request=DropHost, is_dangerous=True),
+        Action(name="drop", title="Drop a host, domain or prefix", request=DropHost, is_dangerous=True),
         Action(name="settings", title="Change delays and budgets", request=ChangeSettings),
         Action(name="rescrape", title="Fetch pages again", request=Rescrape),
         Action(name="pause-fleet", title="Pause the fleet", request=PauseFleet),

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
-from core import InputError, ThresherError, Unavailable
+from core import ThresherError, Unavailable
 from pipeline.console.actions.action_log import ActionLog
 from pipeline.console.actions.action_requests import Action, ActionRequest
 from pipeline.console.models.service_models import ActionRecord, ActionResult
@@ -44,7 +44,9 @@ class ActionRunner:
     async def run(
         self, action: Action, request: ActionRequest, crawl: str, operator: Operator
     ) -> ActionResult:
-        """Do an action. Raise `InputError` if it is refused, `Unavailable` if it cannot be logged or too many wait."""
+        """Do an action. Raise `InputError` if it is refused, `Unavailable` if it cannot be logged, if too
+        many wait, or if the frontier or the storage does not respond.
+        """
         if self._running >= MAX_WAITING:
             raise Unavailable("many actions are waiting; try again in a minute")
         record = ActionRecord(
@@ -88,7 +90,7 @@ class ActionRunner:
             message = request.run(self._project, record.crawl)
         except ThresherError as error:
             self._end(record, "failed", str(error))
-            raise InputError(str(error)) from error
+            raise
         except Exception as error:
             self._end(record, "failed", f"{type(error).__name__}: {error}")
             LOGGER.exception("the action %s failed", record.action)
@@ -97,7 +99,11 @@ class ActionRunner:
         return message
 
     def _end(self, record: ActionRecord, state: Literal["done", "failed"], message: str) -> None:
+        """Log how an action ended. If that cannot be written, the client gets its result all the same."""
         ended = record.model_copy(
             update={"state": state, "message": message, "time": time.time_ns() // 1_000_000}
         )
-        self.log.append(ended)
+        try:
+            self.log.append(ended)
+        except Unavailable as error:
+            LOGGER.warning("the end of the action %s %s is not logged: %s", record.action, record.id, error)

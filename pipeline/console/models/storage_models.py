@@ -108,7 +108,7 @@ class ExportView(Model):
     id: str
     documents: int
     tokens: int
-    text_bytes: int
+    text_bytes: int | None = Field(description="Bytes of the texts; null for a mix.")
     tokenizer: str
     formats: list[str]
     sources: list[str]

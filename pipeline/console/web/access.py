@@ -110,7 +110,9 @@ class AccessRules:
         `headers` have names in lower case. `address` is the network address of the client or of its proxy.
         """
         if self.proxy_header:
-            user = headers.get(self.proxy_header, "").strip()
+            user = headers.get(self.proxy_header, "").strip(
+                " \t"
+            )  # a line break stays: the header came twice
             if user and len(user) <= MAX_WHO and user.isprintable() and self._is_proxy(address):
                 return user
         if self.token:

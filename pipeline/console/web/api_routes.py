@@ -44,6 +44,8 @@ from pipeline.console.web.request_guard import Client
 
 READ_S = 30.0
 """Seconds that a program waits for a value that is read for the first time."""
+MAX_METRICS_READ_S = 300.0
+"""Seconds of reading after which `/metrics` shows the figures of before no longer."""
 MAX_NAME = 400
 CrawlName = Annotated[str, Path(description="Name of the crawl.", max_length=100)]
 Cursor = Annotated[str, Query(description="`cursor` of the page before.", max_length=MAX_NAME)]
@@ -276,8 +278,17 @@ def add_service_routes(app: FastAPI) -> None:
 
     @app.get("/metrics", tags=["service"], response_class=PlainTextResponse)
     async def show_metrics(request: Request) -> PlainTextResponse:
-        """The figures of `thresher status --metrics`, for Prometheus."""
-        text = ready(await console_of(request).metrics())
+        """The figures of `thresher status --metrics`, for Prometheus. 503 if they cannot be read now: a scrape of old
+        figures would look as if all were well.
+        """
+        reading = await console_of(request).metrics()
+        text = ready(reading)
+        if reading.error:
+            raise HTTPException(503, reading.error)
+        if reading.attempt_s > MAX_METRICS_READ_S:
+            raise HTTPException(
+                503, f"the figures are {reading.age_s:.0f} s old: the storage hangs or is slow"
+            )
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

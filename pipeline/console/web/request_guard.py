@@ -8,10 +8,10 @@ security headers on every response.
 """
 
 import asyncio
+import re
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -73,12 +73,13 @@ class RequestGuard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
-        }
-        cookie = _cookie(headers.get("cookie", ""))
+        headers = _headers(scope["headers"])
         now_s = self._clock()
-        is_new = not self._rules.is_session(cookie, now_s)
+        sessions = (
+            each for each in _cookies(headers.get("cookie", "")) if self._rules.is_session(each, now_s)
+        )
+        cookie = next(sessions, "")
+        is_new = not cookie
         address = (scope.get("client") or ("", 0))[0]
         who = self._rules.who(address=address, headers=headers, cookie=cookie, now_s=now_s)
         if is_new and (who is not None):
@@ -181,9 +182,20 @@ def _wants_page(headers: dict[str, str], path: str) -> bool:
     return "text/html" in headers.get("accept", "") and not path.startswith("/api/")
 
 
-def _cookie(header: str) -> str:
-    try:
-        found = SimpleCookie(header).get(COOKIE)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
+def _headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return headers by name in lower case. One that came twice has both values, each on a line of its own: no rule
+    takes such a value, so nobody can put a second user beside the one that a proxy names.
+    """
+    found: dict[str, str] = {}
+    for raw_name, raw_value in pairs:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")
+        found[name] = f"{found[name]}\n{value}" if name in found else value
+    return found
+
+
+def _cookies(header: str) -> list[str]:
+    """Return the values of all cookies with our name. Other programs of the same host set cookies too, in any syntax
+    and even under our name, because cookies do not know ports.
+    """
+    pairs = (each.partition("=") for each in re.split(r"[;\n]", header))
+    return [value.strip() for name, _, value in pairs if name.strip() == COOKIE]

@@ -31,9 +31,8 @@ class PatientProtocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         """Wait for the next request; uvicorn closes a connection that stays idle."""
-        super().on_response_complete()
-        if not self.transport.is_closing():
-            self._start()
+        self._start()
+        super().on_response_complete()  # ends the wait if the next request is here already
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""

@@ -104,6 +104,23 @@ async def test_a_controller_that_was_replaced_changes_nothing(crawl, fleet):
     assert (await fleet.state()).wanted.crawlers == 9
 
 
+@pytest.mark.parametrize("was_released", [True, False])
+async def test_a_controller_that_stood_by_carries_out_the_order_to_stop(crawl, fleet, was_released):
+    first = await begin(fleet)
+    await fleet.stop()
+    assert not (await begin(fleet, "standby")).is_held
+    if was_released:
+        await fleet.release(first, forget_numbers=True)
+    else:  # it died, or its machine slept
+        await crawl.skip(TTL)
+    lease = await fleet.begin("standby", ttl_ms=TTL, version="v1", usual=USUAL, has_waited=True)
+    assert lease.token > first.token
+    assert (await fleet.state()).wanted.is_stopping
+    await fleet.release(lease)
+    await begin(fleet, "started-anew")
+    assert not (await fleet.state()).wanted.is_stopping
+
+
 async def test_a_controller_that_begins_again_keeps_its_lease_and_the_numbers(fleet):
     first = await begin(fleet)
     await fleet.scale("crawler", 5)
@@ -148,6 +165,8 @@ async def test_a_member_without_heartbeats_is_lost_and_if_it_was_given_up_it_is_
     assert [each.state for each in (await fleet.state()).members] == ["lost"]
     assert await fleet.send_heartbeat(member("m"), ttl_ms=TTL) == "run"
     assert [each.state for each in (await fleet.state()).members] == ["running"]
+    await fleet.remove_members(lease, ["m"])  # a controller that saw it lost, and was slow
+    assert await fleet.send_heartbeat(member("m"), ttl_ms=TTL) == "run"
     await crawl.skip(TTL)
     lease = await begin(fleet)
     await fleet.remove_members(lease, ["m"])
@@ -228,6 +247,7 @@ async def test_a_part_is_claimed_by_one_live_member(crawl, fleet):
     await crawl.skip(1)
     assert await fleet.claim("q", ["2"], 9) == {"2"}
     lease = await begin(fleet)
+    await fleet.end(MemberEnd(name="q", kind="processor", restarts=0, has_crashed=False, reason=""))
     await fleet.remove_members(lease, ["q"])
     await fleet.add_member(lease, member("r", kind="processor"), ttl_ms=TTL)
     assert await fleet.claim("r", ["1", "2", "3"], 9) == {"1", "2", "3"}

@@ -124,6 +124,10 @@ def test_what_a_domain_gave_earns_its_rank(kept, documents, rank):
             lambda project, name: operator_commands.hold(project, name, "a.example.org", "soon"),
             "'soon' is not a time",
         ),
+        (
+            lambda project, name: operator_commands.hold(project, name, "a.example.org", "999999999d"),
+            "'999999999d' is too long; give 36500d at most",
+        ),
         (lambda project, name: operator_commands.drop(project, name, "example.org"), "not a scope"),
         (lambda project, name: operator_commands.drop(project, "no-such-crawl", "any"), "nothing is seeded"),
         (

@@ -85,3 +85,5 @@ def test_limits_hold_for_what_an_operator_says_and_for_the_first_start(tmp_path)
     check_numbers(limited, {"crawler": 4, "processor": 99})
     with pytest.raises(InputError, match=r"--crawlers 5: .* allow 0 to 4"):
         check_numbers(limited, {"crawler": 5})
+    with pytest.raises(InputError, match=r"--processors 1000000: give 100000 at most"):
+        check_numbers(limited, {"processor": 1_000_000})

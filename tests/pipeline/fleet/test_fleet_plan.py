@@ -14,6 +14,7 @@ from pipeline.fleet.fleet_plan import (
     CONCURRENCY,
     CRASHES_FORGOTTEN_S,
     GROW_AFTER_S,
+    MAX_STARTS,
     MAX_WAIT_S,
     Memory,
     Observed,
@@ -116,6 +117,15 @@ def test_missing_members_are_started_and_surplus_ones_drained_the_youngest_first
         "crawler2",
         "crawler1",
     )
+
+
+def test_a_mistyped_number_can_be_corrected_before_all_have_started():
+    world = World(FIXED, fleet(crawlers=100_000, processors=0))
+    for _ in range(3):
+        assert len(world.step().starts) == MAX_STARTS
+    world.state = replace(world.state, wanted=replace(world.state.wanted, crawlers=2))
+    decided = world.step()
+    assert (decided.starts, len(decided.drains)) == ((), 3 * MAX_STARTS - 2)
 
 
 def test_a_member_that_waits_for_room_is_the_first_to_go():

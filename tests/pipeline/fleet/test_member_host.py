@@ -14,6 +14,7 @@ import pytest
 
 from core import ThresherError, Unavailable
 from crawler.worker import STOPPED_AT_ONCE
+from frontier.fleet_state import MemberEnd
 from frontier.testing import MemoryFrontier
 from isolation.process_usage import usage
 from pipeline.engine.local.crawl_worker import WorkerExit
@@ -119,6 +120,7 @@ async def test_a_member_runs_with_its_usage_is_drained_with_one_signal_and_says_
 
 
 async def test_a_member_that_was_given_up_before_it_began_never_begins(fleet, lease):
+    await fleet.end(MemberEnd(name="m", kind="crawler", restarts=0, has_crashed=False, reason=""))
     await fleet.remove_members(lease, ["m"])
     started = []
     await host(lambda _: started.append(1)).run(fleet)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from core import InputError
-from frontier import CrawlFigures, WorkerFigures
+from frontier import CrawlFigures, WorkerFigures, WorkerReport
 from frontier.link.embedded import embedded_server
 from pipeline import configuration
 from pipeline.open_project import OpenProject
@@ -95,6 +95,21 @@ def test_the_figures_of_workers_are_the_cost_of_the_crawl():
     assert found.per_million_tokens == pytest.approx(money(found.total, PRICES).once / 3)
 
 
+def test_a_processor_that_runs_for_weeks_costs_before_its_run_is_recorded():
+    made = WorkerFigures(cpu_us=40_000_000, bytes_read=GIB, bytes_stored=9, parts=3)
+    figures = CrawlFigures(
+        sums={"processor": WorkerFigures(cpu_us=100_000_000)},
+        workers={
+            "p1": WorkerReport(kind="processor", rss_bytes=1, figures=made),
+            "c1": WorkerReport(kind="crawler", rss_bytes=1, figures=made),
+        },
+    )
+    found = cost_of(project(run("process", ["a"], 60.0)), ["a"], None, {"a": figures})
+    assert found.steps["process"] == Usage(cpu_s=100, bytes_read=GIB, bytes_written=9, bytes_stored=GIB)
+    assert found.sources["a"].cpu_s == pytest.approx(100)
+    assert found.total.cpu_s == pytest.approx(100)
+
+
 def test_without_prices_or_tokens_there_is_no_price_of_tokens():
     assert cost_of(project(), ["a"], None, {}).per_million_tokens is None
     assert cost_of(project(), ["a"], 0, {}).per_million_tokens is None
@@ -105,6 +120,8 @@ def test_without_prices_or_tokens_there_is_no_price_of_tokens():
     ("line", "said"),
     [
         ("cpu_hour = -1", "prices.cpu_hour"),
+        ("cpu_hour = 1e308", "prices.cpu_hour"),
+        ("gib_egress = nan", "prices.gib_egress"),
         ('cpu_hour = "cheap"', "prices.cpu_hour"),
         ('currency = ""', "prices.currency"),
         ("cpu_hours = 1", "did you mean 'cpu_hour'"),

@@ -1,11 +1,23 @@
-"""The funnel on a terminal of 80 columns: names may be folded, numbers are whole."""
+"""The report: it fits a terminal of 80 columns, and its tokens are those of the kept documents."""
 
 import io
+import json
 
+import msgspec
+import pytest
 from rich.console import Console
 
 from pipeline.funnel import Funnel, Stage
+from pipeline.inputs.ingest import ingest
+from pipeline.inputs.locate import locate_inputs
+from pipeline.open_project import OpenProject
+from pipeline.recipe import export_dataset, find_duplicates, process_sources
 from pipeline.reports import report
+from pipeline.reports.metrics import project_costs, readable_status
+from pipeline.steps.export_plan import ExportOptions
+from pipeline.terminal.progress import LineProgress
+from shards.mix import Mix
+from shards.tokenizer import load_tokenizer_file
 
 STAGES = (
     ("early/status", 12_345, 98_765_432, 0, 0),
@@ -30,3 +42,48 @@ def test_the_funnel_fits_a_terminal_of_80_columns():
     assert "…" not in text
     for number in ("8,901,233", "1,234,567", "13.9 %", "987.7 MB", "123.5 MB", "~40,123,456", "9.9 GB"):
         assert number in text, number
+
+
+@pytest.fixture
+def deduplicated(tmp_path):
+    """A project with twelve kept texts of one source."""
+    (tmp_path / "thresher.toml").write_text('[filters]\npreset = "none"\nlanguages = []\n')
+    project = OpenProject.at(tmp_path)
+    rows = tmp_path / "books.jsonl"
+    rows.write_text(
+        "".join(json.dumps({"text": f"text {n}: " + f"words of {n} " * (9 + n)}) + "\n" for n in range(12))
+    )
+    ingest(project.store, "books", locate_inputs([rows]))
+    with project.worker_pool(1) as pool:
+        process_sources(project, ("books",), pool, LineProgress())
+        find_duplicates(project, ("books",), pool, LineProgress())
+        yield project, pool
+
+
+def test_tokens_of_a_mix_are_not_those_of_the_kept_documents(deduplicated):
+    project, pool = deduplicated
+
+    def export(name, **options):
+        out, tokenizer = str(project.directory / name), load_tokenizer_file(None)
+        dataset, funnel = export_dataset(
+            project, ("books",), out, tokenizer, pool, LineProgress(), ExportOptions(**options)
+        )
+        return sum(shard.tokens for shard in dataset.shards), funnel
+
+    def shown():
+        again = OpenProject.at(project.directory)
+        return (
+            report.funnel_of(again, ("books",)).kept.tokens,
+            project_costs(again, readable_status(again)).kept_tokens,
+        )
+
+    part = msgspec.convert({"source": [{"name": "some", "share": 1}], "by": "documents", "size": 3}, Mix)
+    _, funnel = export("mix", mix=part)
+    assert funnel.kept.tokens is None, "the rate of tokens is that of other documents"
+    assert shown() == (None, None)
+    tokens, funnel = export("whole")
+    assert funnel.kept.tokens == tokens
+    assert shown() == (tokens, tokens)
+    export("mix-again", mix=part)
+    export("again", shard_bytes=1_000)
+    assert shown() == (tokens, tokens), "a document that is exported twice is kept once"

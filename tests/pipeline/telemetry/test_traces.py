@@ -3,8 +3,10 @@
 import json
 import logging
 import os
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -115,6 +117,77 @@ def test_a_collector_that_is_away_costs_spans_and_nothing_else(project):
         OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9",
         OTEL_EXPORTER_OTLP_TIMEOUT="1",
     )
+
+
+SPANS = """
+import time
+from core.tracing import span
+from pipeline.telemetry import open_telemetry
+from pipeline.telemetry.trace_context import command_telemetry
+open_telemetry.FLUSH_MS = 200
+began = time.monotonic()
+with command_telemetry("test"):
+    for _ in range(2000):
+        with span("page"):
+            pass
+print(time.monotonic() - began)
+"""
+
+
+def test_a_collector_that_hangs_is_waited_for_once_and_not_for_each_batch():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        began = time.monotonic()
+        ran = subprocess.run(
+            [sys.executable, "-c", SPANS],
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{silent.getsockname()[1]}",
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        took_s = time.monotonic() - began
+    assert float(ran.stdout) < 8, "four batches of 10 s"
+    assert took_s < 9, "the end of the process waits no longer"
+
+
+WRONG = (
+    "OTEL_BSP_MAX_QUEUE_SIZE=0",
+    "OTEL_PROPAGATORS=bogus",
+    "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=abc",
+)
+
+
+@pytest.mark.parametrize("variable", WRONG)
+def test_a_wrong_variable_is_one_line_for_a_command_and_no_hindrance_for_a_worker(variable):
+    name, _, value = variable.partition("=")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9",
+        name: value,
+    }
+    worker = (
+        "from pipeline.telemetry.trace_context import TraceContext, joined\n"
+        f"with joined(TraceContext(traceparent='00-{'a' * 32}-{'b' * 16}-01'), is_whole_process=True): print('works')"
+    )
+    command, working = (
+        subprocess.run(
+            [sys.executable, "-c", code, *words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for code, words in ((THRESHER, ["status"]), (worker, []))
+    )
+    assert command.returncode == 2
+    assert "an OTEL_* variable has a wrong value" in command.stderr
+    assert "Traceback" not in command.stderr
+    assert (working.returncode, working.stdout) == (0, "works\n")
+    assert "no traces" in working.stderr
 
 
 def test_without_the_variables_nothing_is_imported(project):
