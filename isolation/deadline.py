@@ -19,6 +19,8 @@ class Deadline:
         self._until: float | None = None
         self._pause_s = float("inf")
         self._thread: Thread | None = None
+        self._closed = 0
+        """How often it was closed: each time ends the thread that was started before."""
 
     @contextmanager
     def within(self, limit_s: float) -> Iterator[None]:
@@ -29,7 +31,7 @@ class Deadline:
                 self._pause_s = limit_s / CHECKS_PER_LIMIT
                 self._state.notify()
             if self._thread is None:
-                self._thread = Thread(target=self._watch, daemon=True, name="deadline")
+                self._thread = Thread(target=self._watch, args=(self._closed,), daemon=True, name="deadline")
                 self._thread.start()
         try:
             yield
@@ -41,14 +43,15 @@ class Deadline:
         """End the thread."""
         with self._state:
             thread, self._thread = self._thread, None
-            self._state.notify()
+            self._closed += 1
+            self._state.notify_all()
         if thread is not None:
             thread.join()
 
-    def _watch(self) -> None:
+    def _watch(self, closed: int) -> None:
+        # The number comes from outside: a thread may get its first turn only after it was closed.
         with self._state:
-            mine = self._thread
-            while self._thread is mine:
+            while self._closed == closed:
                 if self._until is not None and time.monotonic() > self._until:
                     self._until = None
                     self._on_passed()

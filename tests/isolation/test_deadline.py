@@ -44,3 +44,24 @@ def test_one_thread_watches_all_pieces_and_ends_with_the_deadline():
     deadline.close()
     deadline.close()
     assert threading.active_count() == before
+
+
+def test_a_thread_that_gets_its_first_turn_after_the_deadline_was_closed_ends(monkeypatch):
+    turn = threading.Event()
+
+    class LateThread(threading.Thread):
+        def run(self):
+            assert turn.wait(30)
+            super().run()
+
+    monkeypatch.setattr("isolation.deadline.Thread", LateThread)
+    deadline = Deadline(lambda: None)
+    with deadline.within(60):
+        pass
+    closing = threading.Thread(target=deadline.close, daemon=True)
+    closing.start()
+    while deadline._thread is not None:
+        time.sleep(0.001)
+    turn.set()
+    closing.join(30)
+    assert not closing.is_alive()
