@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sqlmodel import Session, col, select
 
-from core import InputError
+from core import CorruptData, InputError
 from storage.catalog.catalog_tables import ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
 from storage.catalog.database import DamagedCatalog
 from storage.catalog.database_url import locate

@@ -100,6 +100,7 @@ INGEST = {
 }
 STATUS = {
     "frontier_up": True,
+    "damage": [],
     "lost": {"gone": "crawl gone: its frontier is gone"},
     "disks": [{"use": "storage", "free_bytes": 5, "size_bytes": 10}],
     "sources": [INGEST, CRAWL],
