@@ -6,14 +6,15 @@ usage: python bench/night.py --dir DIR [--pages N] [--hosts N] [--delay SECONDS]
 The fleet: a controller, 4 crawlers and 2 processors on a Ray cluster of four local nodes, Valkey with an append-only
 file, SeaweedFS as the S3 store, PostgreSQL as the catalog, and a web of N pages on hosts of loopback. Every
 --kill-every seconds SIGKILL goes to one component, all kinds in turn in an order of the seed: the controller (started
-again at once, as a service manager does), a Ray node (another joins), a worker process, the store, Valkey. Every
---scale-every seconds `thresher fleet scale` sets other numbers. After --duration seconds the controller is asked to
-stop, if the crawl is not complete by then.
+again at once, as a service manager does), a Ray node (another joins), a worker process, the store, Valkey, PostgreSQL.
+Every --scale-every seconds `thresher fleet scale` sets other numbers. After --duration seconds the controller is asked
+to stop, if the crawl is not complete by then.
 
 The pages resemble each other, so the search for traps is off.
 
 Checks, and prints one JSON line: every page is in the archive once and is processed, the frontier counts as many,
-no host was asked sooner than its delay allows (as the web server saw it), and `thresher verify` finds nothing.
+no host was asked sooner than its delay allows (as the web server saw it), a console that runs all the time is truthful
+(`bench.watched_console`), and `thresher verify` finds nothing.
 """
 
 import argparse
@@ -25,10 +26,9 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -39,7 +39,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 
-from demo.wire import Request, Response, bind_sockets, serve_in_thread  # noqa: E402
+from bench.night_web import Web  # noqa: E402
+from bench.watched_console import WatchedConsole  # noqa: E402
 from frontier.link.embedded import _binary  # noqa: E402
 from storage.location import open_store  # noqa: E402
 from storage.warc.cdxj import read as read_cdxj  # noqa: E402
@@ -47,7 +48,6 @@ from tests.pipeline.raycluster import Nodes, cluster  # noqa: E402
 from tests.storage import postgres, s3server  # noqa: E402
 
 NODES, CPUS = 4, 3
-PAGES_PER_LIST = 100
 COMMAND_S = 120
 TOML = """
 [project]
@@ -69,79 +69,6 @@ languages = []
 crawlers = 4
 processors = 2
 """
-
-
-class Web:
-    """Hosts with as many pages each: a front page, lists, and pages of prose that no other page has."""
-
-    def __init__(self, pages: int, hosts: int) -> None:
-        self.per_host = -(-pages // hosts)
-        self.addresses = [f"127.20.{number // 250}.{number % 250 + 1}" for number in range(hosts)]
-        self.log: list[tuple[str, str, float]] = []
-        self.port = 0
-
-    @property
-    def lists(self) -> int:
-        """Number of list pages of a host."""
-        return -(-self.per_host // PAGES_PER_LIST)
-
-    @property
-    def seeds(self) -> list[str]:
-        """The front pages."""
-        return [f"http://{address}:{self.port}/" for address in self.addresses]
-
-    def expected(self) -> set[str]:
-        """Return every URL that a crawl of the seeds must archive."""
-        paths = [
-            "/",
-            *(f"/list/{n}" for n in range(self.lists)),
-            *(f"/page/{n}" for n in range(self.per_host)),
-        ]
-        return {f"http://{address}:{self.port}{path}" for address in self.addresses for path in paths}
-
-    @contextmanager
-    def serve(self) -> Iterator[None]:
-        """Serve from a thread."""
-        self.port, sockets = bind_sockets(self.addresses)
-        with serve_in_thread(self.respond, sockets):
-            yield
-
-    def respond(self, request: Request) -> Response:
-        """Answer a request, and write down when it came."""
-        self.log.append((request.address, request.target, time.monotonic()))
-        kind, _, number = request.target.strip("/").partition("/")
-        if kind == "robots.txt":
-            return Response(status=404)
-        if not kind:
-            links = [f"/list/{n}" for n in range(self.lists)]
-        elif kind == "list":
-            first = int(number) * PAGES_PER_LIST
-            links = [f"/page/{n}" for n in range(first, min(first + PAGES_PER_LIST, self.per_host))]
-        else:
-            links = []
-        items = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
-        random = Random(f"{request.address}{request.target}")
-        prose = "".join(f"<p>{' '.join(random.choices(WORDS, k=60)).capitalize()}.</p>" for _ in range(6))
-        body = (
-            f"<html><head><title>{request.target}</title></head><body><ul>{items}</ul>{prose}</body></html>"
-        )
-        return Response(
-            status=200, headers=(("Content-Type", "text/html; charset=utf-8"),), body=body.encode()
-        )
-
-    def least_gap_s(self) -> float:
-        """Return the shortest time between two requests of a host."""
-        times: dict[str, list[float]] = {}
-        for host, _, at in self.log:
-            times.setdefault(host, []).append(at)
-        return min(after - before for each in times.values() for before, after in pairwise(each))
-
-
-WORDS = """
-river stone lantern market winter copper garden letter bridge harbour engine paper window silver mountain teacher
-village autumn captain mirror basket thunder orchard candle pocket island forest blanket whistle compass the a of and
-to in that it was for on with as at by from this which when there their more into over under after
-""".split()  # noqa: SIM905 - a list that reads as text
 
 
 class Valkey:
@@ -184,6 +111,8 @@ class Night:
     nodes: Nodes
     valkey: Valkey
     store: s3server.Server
+    catalog: postgres.Server
+    console: WatchedConsole
     random: Random
     controller: subprocess.Popen[bytes] | None = None
     killed: Counter[str] = field(default_factory=Counter)
@@ -236,6 +165,7 @@ class Night:
             "worker": self._kill_worker,
             "store": self._kill_store,
             "redis": self._kill_redis,
+            "catalog": self._kill_catalog,
         }
         if not self.deck:
             self.deck = self.random.sample(sorted(kinds), len(kinds))
@@ -294,6 +224,12 @@ class Night:
         self.valkey.start()
         return True
 
+    def _kill_catalog(self) -> bool:
+        self.catalog.kill()
+        time.sleep(2)
+        self.catalog.start()
+        return True
+
 
 def _is_worker(process: psutil.Process) -> bool:
     with suppress(psutil.Error):
@@ -343,10 +279,20 @@ def main() -> None:
         )
         (directory / "seeds.txt").write_text("\n".join(web.seeds))
         nodes = stack.enter_context(cluster(NODES, CPUS))
+        (port,) = s3server.free_ports(1)
         night = Night(
-            directory=directory, web=web, nodes=nodes, valkey=valkey, store=store, random=Random(args.seed)
+            directory=directory,
+            web=web,
+            nodes=nodes,
+            valkey=valkey,
+            store=store,
+            catalog=catalog,
+            console=WatchedConsole(directory=directory, port=port, log=web.log),
+            random=Random(args.seed),
         )
         assert night.run("seed", "seeds.txt", "--scope", "host"), "the seeds are not added"
+        night.console.start()
+        stack.callback(night.console.stop)
         wall_s = watch(night, args)
         body = check(night, args, wall_s)
     print(json.dumps(body))
@@ -406,6 +352,8 @@ def check(night: Night, args: argparse.Namespace, wall_s: float) -> dict[str, An
         text=True,
         check=False,
     )
+    view = night.console.settled_view(lambda view: view.get("outcomes") == outcomes, timeout_s=60)
+    is_console_alive = night.console.stop()
     asked = Counter((host, path) for host, path, _ in night.web.log if path != "/robots.txt")
     least_gap_s = night.web.least_gap_s()
     body = {
@@ -429,6 +377,15 @@ def check(night: Night, args: argparse.Namespace, wall_s: float) -> dict[str, An
         "delay_s": args.delay,
         "least_gap_s": round(least_gap_s, 3),
         "verify": verified.returncode,
+        "console": {
+            "answers": dict(night.console.answers),
+            "ahead": night.console.ahead,
+            "lag": night.console.lag,
+            "longest_silence_s": round(night.console.longest_silence_s, 1),
+            "slowest_answer_s": round(night.console.slowest_answer_s, 2),
+            "is_alive": is_console_alive,
+            "agrees_at_the_end": view.get("outcomes") == outcomes,
+        },
         "load": round(os.getloadavg()[1], 1),
     }
     body["ok"] = (
@@ -438,6 +395,9 @@ def check(night: Night, args: argparse.Namespace, wall_s: float) -> dict[str, An
         and body["archived"] == body["processed"]
         and least_gap_s >= args.delay
         and verified.returncode == 0
+        and is_console_alive
+        and night.console.ahead == 0
+        and view.get("outcomes") == outcomes
     )
     if verified.returncode:
         sys.stderr.write(verified.stdout[-2000:] + verified.stderr[-2000:])

@@ -4,12 +4,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core import InputError
+from core import CorruptData, InputError
 from crawler.reading.page_options import PageOptions
 from frontier import CrawlSettings
 from frontier.link.embedded import embedded_server
@@ -40,9 +40,13 @@ class OpenProject:
     """
 
     config: Config
+    shows_damage: bool = False
+    """Whether `damage` tells of damaged Manifests instead of `CorruptData`: for what watches a project."""
+    damage: list[str] = field(default_factory=list)
+    """What was wrong in the storage when the catalog was brought up to date the last time."""
 
     @staticmethod
-    def at(directory: Path) -> "OpenProject":
+    def at(directory: Path, *, shows_damage: bool = False) -> "OpenProject":
         """Return the project of a directory. Raise `InputError` if there is none or its thresher.toml is invalid.
 
         If thresher.toml names rules of users, Python finds their modules in the directory from now on, after all other
@@ -55,7 +59,7 @@ class OpenProject:
         config = configuration.load(directory.resolve())
         if config.filters.rules and str(config.directory) not in sys.path:
             sys.path.append(str(config.directory))  # worker processes inherit it
-        return OpenProject(config=config)
+        return OpenProject(config=config, shows_damage=shows_damage)
 
     @property
     def directory(self) -> Path:
@@ -90,8 +94,21 @@ class OpenProject:
         from storage.catalog import Catalog  # noqa: PLC0415
 
         catalog = Catalog(self.config.project.catalog, self.directory)
-        catalog.refresh(self.store)
+        self._refresh(catalog)
         return catalog
+
+    def refresh_catalog(self) -> None:
+        """Bring the catalog up to date again."""
+        self._refresh(self.catalog)
+
+    def _refresh(self, catalog: "Catalog") -> None:
+        self.damage.clear()
+        try:
+            catalog.refresh(self.store)
+        except CorruptData as error:
+            if not self.shows_damage:
+                raise
+            self.damage.append(str(error))
 
     @cached_property
     def confinement(self) -> Confinement:

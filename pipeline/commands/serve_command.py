@@ -60,4 +60,4 @@ def serve_command(
         proxy_header=proxy_header,
         proxy_networks=tuple(proxy_networks or ()),
     )
-    serve(OpenProject.at(project), options)
+    serve(OpenProject.at(project, shows_damage=True), options)

@@ -63,7 +63,7 @@ class StoredReader:
             if time.monotonic() < self._fresh_until:
                 return
             started = time.monotonic()
-            self._project.catalog.refresh(self.store)
+            self._project.refresh_catalog()
             took = time.monotonic() - started
             self._fresh_until = time.monotonic() + max(REFRESH_S, took * REFRESH_SHARE)
 
@@ -89,6 +89,7 @@ class StoredReader:
         disk = shutil.disk_usage(self.store.root) if isinstance(self.store, DirectoryStore) else None
         return StorageView(
             uri=self.store.uri,
+            damage=list(self._project.damage),
             free_bytes=disk.free if disk else None,
             total_bytes=disk.total if disk else None,
             stored_bytes=sum(size.bytes for size in sizes),

@@ -8,8 +8,8 @@
    condition counts only if it held all the time since the last change. So the number does not flap.
 3. A drained crawl needs no crawlers. A fleet that stops needs nothing, but its exports end by themselves.
 4. Crawlers and processors give way to an export. They are drained until it has room. An export is never drained.
-5. A crashed member is replaced after a wait that doubles with each crash in a row. A member whose machine is lost is
-   replaced at once.
+5. A crashed member is replaced after a wait that doubles with each crash in a row, and so is one that died before its
+   first heartbeat. A member whose machine is lost is replaced at once.
 6. If all members run, one that has another version than the fleet is drained; its place is taken as in rule 1. So a
    fleet changes its version one member at a time, and only while no member crashes.
 """
@@ -17,7 +17,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from frontier.fleet_state import KINDS, FleetState, Member, MemberEnd, MemberKind
+from frontier.fleet_state import KINDS, FleetState, Member, MemberKind
 from pipeline.fleet_settings import Limits
 
 PREEMPTIBLE: tuple[MemberKind, ...] = ("crawler", "processor")
@@ -31,6 +31,7 @@ MAX_STARTS = 32
 corrected, and no tick outlasts the controller's lease."""
 FIRST_WAIT_S = 1.0
 MAX_WAIT_S = 300.0
+NEVER_SEEN = "died before its first heartbeat"
 CRASHES_FORGOTTEN_S = 120.0
 """Seconds without a crash, after the last wait, after which the next wait is the first one again."""
 
@@ -78,10 +79,10 @@ class Crashes:
             return float("-inf")
         return self.last_s + min(FIRST_WAIT_S * 2.0 ** min(self.number - 1, 32), MAX_WAIT_S)
 
-    def after(self, crashes: list[MemberEnd], now_s: float) -> "Crashes":
-        """Return the crashes with those that were seen now."""
-        if crashes:
-            return Crashes(number=self.number + len(crashes), last_s=now_s, reason=crashes[-1].reason)
+    def after(self, reasons: list[str], now_s: float) -> "Crashes":
+        """Return the crashes with those that were seen now, each by its reason."""
+        if reasons:
+            return Crashes(number=self.number + len(reasons), last_s=now_s, reason=reasons[-1])
         return Crashes() if now_s - self.next_start_s > CRASHES_FORGOTTEN_S else self
 
 
@@ -149,7 +150,7 @@ def plan(rules: Rules, observed: Observed, memory: Memory) -> Plan:
 def _count_deaths(observed: Observed, memory: Memory) -> Memory:
     """Count crashes, and remember what is to be replaced."""
     state = observed.state
-    lost = [each for each in state.members if each.state == "lost"]
+    lost = [each for each in state.members if each.state == "lost" and each.name not in memory.seen_dead]
     ended = [each for each in state.ended if each.name not in memory.seen_dead]
     owed = dict(memory.owed)
     crashes: dict[MemberKind, Crashes] = {}
@@ -157,13 +158,14 @@ def _count_deaths(observed: Observed, memory: Memory) -> Memory:
         died = [
             each.restarts + 1 for each in ended if each.kind == kind and (each.has_crashed or each.reason)
         ]
-        died += [
-            each.restarts + 1 for each in lost if each.kind == kind and each.name not in memory.seen_dead
-        ]
+        died += [each.restarts + 1 for each in lost if each.kind == kind]
         owed[kind] = (*owed.get(kind, ()), *died)
-        crashed = [each for each in ended if each.kind == kind and each.has_crashed]
+        crashed = [each.reason for each in ended if each.kind == kind and each.has_crashed]
+        # A member gets its machine with its first heartbeat.
+        crashed += [NEVER_SEEN for each in lost if each.kind == kind and not each.node]
         crashes[kind] = memory.crashes.get(kind, Crashes()).after(crashed, observed.now_s)
-    seen_dead = frozenset({*(each.name for each in lost), *(each.name for each in state.ended)})
+    dead = [each.name for each in state.members if each.state == "lost"]
+    seen_dead = frozenset({*dead, *(each.name for each in state.ended)})
     return replace(memory, crashes=crashes, owed=owed, seen_dead=seen_dead)
 
 

@@ -38,6 +38,10 @@ FAMILIES: tuple[MetricFamily, ...] = (
     _gauge("thresher_build_info", "1. The label has the version of Thresher that answers.", "version"),
     _gauge("thresher_frontier_up", "1 if the server of the frontier answers, otherwise 0."),
     _gauge("thresher_crawl_lost", "1 if the frontier of a crawl is lost and must be rebuilt.", "source"),
+    _gauge(
+        "thresher_storage_damaged",
+        "1 if a Manifest is damaged, so that the figures of the storage are of everything else. 0 if none is.",
+    ),
     # The crawl
     _gauge(
         "thresher_urls",

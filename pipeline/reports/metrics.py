@@ -114,6 +114,7 @@ _METRICS = {
 def _samples(found: Mapping[str, Any]) -> Iterator[Sample]:
     yield "thresher_build_info", (version("thresher"),), 1
     yield "thresher_frontier_up", (), int(found["frontier_up"])
+    yield "thresher_storage_damaged", (), int(bool(found["damage"]))
     for name in found["lost"]:
         yield "thresher_crawl_lost", (name,), 1
     for disk in found["disks"]:

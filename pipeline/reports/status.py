@@ -51,6 +51,7 @@ def _status(
     names = sorted({*project.sources(()), *frontiers})
     return {
         "storage": project.store.uri,
+        "damage": list(project.damage),
         "frontier_up": is_frontier_up,
         "isolation": _isolation(project),
         "cache": None if (cache := project.cache_stats) is None else asdict(cache),

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from sqlmodel import Session, col, select
 
-from core import InputError
+from core import CorruptData, InputError
 from storage.catalog.catalog_tables import ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
 from storage.catalog.database import DamagedCatalog
 from storage.catalog.database_url import locate
@@ -41,14 +41,16 @@ class Catalog:
     def refresh(self, store: Store) -> None:
         """Make the catalog agree with the Manifests and runs in storage. Read only what is new.
 
-        Raise `CorruptData` if a Manifest is damaged, and `InputError` if a shared database holds the catalog of another
-        storage.
+        Raise `CorruptData` if a Manifest is damaged, once the catalog has everything else, and `InputError` if a shared
+        database holds the catalog of another storage.
         """
-        self._repairing(lambda: self._refresh(store))
+        if damage := self._repairing(lambda: self._refresh(store)):
+            more = f" (and {len(damage) - 1} more Manifests are damaged)" if len(damage) > 1 else ""
+            raise CorruptData(f"{damage[0]}{more}")
 
     def rebuild(self, store: Store) -> CatalogContents:
         """Make the catalog again from storage alone, and return how much it holds. Readers see the old one until the
-        new one is complete.
+        new one is complete. Raise `CorruptData` if a Manifest is damaged; the old one stays then.
         """
         return self._repairing(lambda: self._rebuild(store))
 
@@ -123,16 +125,17 @@ class Catalog:
             recreate(self._database)
         return work()
 
-    def _refresh(self, store: Store) -> None:
+    def _refresh(self, store: Store) -> list[CorruptData]:
         with self._database.writing() as session:
             if self._database.shared:
                 self._check_storage(session, store)
-            refresh(session, store)
+            return refresh(session, store)
 
     def _rebuild(self, store: Store) -> CatalogContents:
         with self._database.writing() as session:
             delete_all_rows(session)
-            refresh(session, store)
+            if damage := refresh(session, store):
+                raise damage[0]
             return count_contents(session)
 
     def _check_storage(self, session: Session, store: Store) -> None:

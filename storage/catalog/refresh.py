@@ -49,16 +49,18 @@ class _Copied:
     """Returns the rows for a storage, a name and a stamp."""
 
 
-def refresh(session: Session, store: Store) -> None:
-    """Copy what is new in the storage, and delete the rows of what is gone. Raise `CorruptData` if a Manifest is
-    damaged.
+def refresh(session: Session, store: Store) -> list[CorruptData]:
+    """Copy what is new in the storage, and delete the rows of what is gone. Return an error for each damaged Manifest:
+    it has no rows.
     """
     if session.execute(select(col(Mirrored.storage))).scalar() != store.uri:
         delete_all_rows(session)
         session.add(Mirrored(storage=store.uri))
-    if _agree(session, store, _MANIFESTS):
+    damage: list[CorruptData] = []
+    if _agree(session, store, _MANIFESTS, damage):
         _add_up_sources(session)
-    _agree(session, store, _RUNS)
+    _agree(session, store, _RUNS, damage)
+    return damage
 
 
 def delete_all_rows(session: Session) -> None:
@@ -133,8 +135,10 @@ def differences(
         old = next(known, None)
 
 
-def _agree(session: Session, store: Store, copied: _Copied) -> bool:
-    """Make the rows of one kind agree with the storage. Return whether anything had to change."""
+def _agree(session: Session, store: Store, copied: _Copied, damage: list[CorruptData]) -> bool:
+    """Make the rows of one kind agree with the storage. Return whether anything had to change. Errors of damaged
+    objects are added to `damage`.
+    """
     found = differences(store.list_stamps(copied.prefix), _known(session, copied))
     changed = False
     while batch := list(islice(found, BATCH)):
@@ -142,8 +146,12 @@ def _agree(session: Session, store: Store, copied: _Copied) -> bool:
         for column in copied.owned:
             session.execute(delete(column.class_).where(column.in_([name for name, _ in batch])))
         for name, stamp in batch:
-            if stamp is not None:
+            if stamp is None:
+                continue
+            try:
                 session.add_all(_rows(store, copied, name, stamp))
+            except CorruptData as error:
+                damage.append(error)
         session.flush()
         session.expunge_all()
     return changed

@@ -6,8 +6,11 @@ import pytest
 
 from core import InputError
 from pipeline.console.models.crawl_models import CrawlView, PolitenessView
+from pipeline.console.models.storage_models import StorageView
 from pipeline.console.models.url_models import UrlView
 from pipeline.console.web.console_app import api_app
+from pipeline.open_project import OpenProject
+from tests.console.served import served_console
 
 
 def whole_url(served, url):
@@ -105,6 +108,19 @@ def test_the_storage_the_funnel_and_the_yield_are_those_of_the_catalog(site, ser
     assert (yields["parts"], yields["all_parts"]) == (1, 1)
     assert [domain["domain"] for domain in yields["domains"]] == [site.server.address]
     assert 0 < yields["domains"][0]["kept"] <= yields["domains"][0]["documents"]
+
+
+def test_a_damaged_manifest_is_named_beside_the_figures_of_everything_else(tmp_path, redis):
+    (tmp_path / "thresher.toml").write_text(
+        f'[project]\ncontact = "mailto:a@example.org"\nredis = "{redis}"\n'
+    )
+    project = OpenProject.at(tmp_path, shows_damage=True)
+    project.store.put("manifests/process/main/damaged.json", b"{")
+    with served_console(project) as served:
+        found = StorageView.model_validate(served.api("/api/storage").json)
+        assert "manifests/process/main/damaged.json is no Manifest" in found.damage[0]
+        assert "manifests/process/main/damaged.json is no Manifest" in served.get("/storage").text
+        assert served.get("/metrics").status == 200
 
 
 def test_runs_and_manifests_are_listed_and_shown(served):

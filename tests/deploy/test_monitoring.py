@@ -22,6 +22,7 @@ ALERTS = (
     "ThresherBacklogOld",
     "ThresherNoProgress",
     "ThresherFrontierDown",
+    "ThresherStorageDamaged",
     "ThresherDiskFilling",
 )
 NAME = re.compile(r"\bthresher_[a-z_]+\b")

@@ -53,6 +53,7 @@ class StorageView(Model):
     """What the storage holds."""
 
     uri: str
+    damage: list[str] = Field(description="Damaged Manifests: the figures are of everything else.")
     free_bytes: int | None = Field(description="Free space of the disk; None for object storage.")
     total_bytes: int | None
     stored_bytes: int = Field(description="Bytes of everything sealed, as the Manifests say.")

@@ -300,6 +300,15 @@ def test_a_lost_member_is_replaced_at_once_and_once():
     assert (again.starts, again.drains) == ((), ())
 
 
+def test_a_member_that_dies_before_its_first_heartbeat_has_crashed():
+    never_seen = member("l", node="", state="lost", restarts=4)
+    first = decide(fleet(1, 0, members=[never_seen]), now_s=100.0)
+    assert first.starts == ()
+    assert "1 crawler crashed in a row (died before its first heartbeat)" in first.note
+    again = decide(fleet(1, 0, members=[never_seen]), memory=first.memory, now_s=102.0)
+    assert [each.restarts for each in again.starts] == [5]
+
+
 def test_while_members_crash_they_start_one_at_a_time():
     memory = decide(fleet(4, 0, ended=[crashed("m")])).memory
     assert len(decide(fleet(4, 0), memory=memory, now_s=110.0).starts) == 1

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from core import Unavailable
+from core import CorruptData, Unavailable
 from frontier import CrawlFigures, FleetState, Member, Wanted, WorkerFigures, WorkerReport
 from pipeline.configuration import load
 from pipeline.open_project import OpenProject
@@ -100,6 +100,7 @@ INGEST = {
 }
 STATUS = {
     "frontier_up": True,
+    "damage": [],
     "lost": {"gone": "crawl gone: its frontier is gone"},
     "disks": [{"use": "storage", "free_bytes": 5, "size_bytes": 10}],
     "sources": [INGEST, CRAWL],
@@ -202,6 +203,21 @@ def test_a_frontier_that_is_away_is_a_figure_and_no_error(tmp_path):
     lines = project_metrics(OpenProject(config=load(tmp_path))).splitlines()
     assert "thresher_frontier_up 0.0" in lines
     assert any(line.startswith('thresher_disk_free_bytes{use="storage"}') for line in lines)
+
+
+def test_a_damaged_manifest_is_a_figure_for_what_watches_and_an_error_for_others(tmp_path):
+    _project(tmp_path)
+    watching = OpenProject.at(tmp_path, shows_damage=True)
+    assert "thresher_storage_damaged 0.0" in project_metrics(watching).splitlines()
+    watching.store.put("manifests/process/main/1.json", b"{")
+    watching.refresh_catalog()
+    assert "thresher_storage_damaged 1.0" in project_metrics(watching).splitlines()
+    assert "manifests/process/main/1.json is no Manifest" in watching.damage[0]
+    with pytest.raises(CorruptData, match=r"main/1\.json"):
+        project_metrics(OpenProject.at(tmp_path))
+    watching.store.delete("manifests/process/main/1.json")
+    watching.refresh_catalog()
+    assert "thresher_storage_damaged 0.0" in project_metrics(watching).splitlines()
 
 
 def test_other_errors_stay_errors(monkeypatch, tmp_path):

@@ -236,16 +236,27 @@ def test_a_rebuild_believes_nothing_that_the_catalog_said(store: DirectoryStore,
     assert rows(catalog) == before
 
 
-def test_a_damaged_manifest_is_named_and_the_catalog_stays_as_it_was(store: DirectoryStore, catalog: Catalog):
+def test_a_damaged_manifest_is_named_and_the_catalog_has_everything_else(
+    store: DirectoryStore, catalog: Catalog
+):
     some(store)
-    catalog.refresh(store)
-    before = rows(catalog)
     put(store, "archive@1", "main/3", {"response": 100})
+    catalog.refresh(store)
+    before, before_parts = rows(catalog), catalog.parts("archive")
+    store.put("manifests/archive/main/0.json", b"{")
     store.put("manifests/archive/main/9.json", b"{")
-    for work in (catalog.refresh, catalog.rebuild):
-        with pytest.raises(CorruptData, match=r"manifests/archive/main/9.json is no Manifest"):
-            work(store)
+    for _ in range(2):
+        with pytest.raises(CorruptData, match=r"main/0.json is no Manifest.* \(and 1 more Manifests are damaged\)"):
+            catalog.refresh(store)
         assert rows(catalog) == before
+    store.delete("manifests/archive/main/0.json")
+    put(store, "archive@1", "main/4", {"response": 1})
+    with pytest.raises(CorruptData, match=r"manifests/archive/main/9.json is no Manifest"):
+        catalog.refresh(store)
+    assert len(catalog.parts("archive")) == len(before_parts) + 1
+    with pytest.raises(CorruptData, match=r"manifests/archive/main/9.json is no Manifest"):
+        catalog.rebuild(store)
+    assert len(catalog.parts("archive")) == len(before_parts) + 1
 
 
 def test_a_damaged_run_is_passed_over_and_taken_when_it_was_mended(store: DirectoryStore, catalog: Catalog):
