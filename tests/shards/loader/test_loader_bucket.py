@@ -177,7 +177,7 @@ def test_a_wrong_file_in_the_cache_is_downloaded_again(
         assert rows(loader) == expected
     loader.close()
     assert first.read_bytes() == good
-    (line,) = [record.getMessage() for record in caplog.records]
+    (line,) = [each.getMessage() for each in caplog.records if each.name == shard_access.__name__]
     assert line.startswith(f"{first} is deleted and downloaded again: it is damaged, or another shard")
 
 
