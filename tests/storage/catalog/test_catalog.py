@@ -246,7 +246,9 @@ def test_a_damaged_manifest_is_named_and_the_catalog_has_everything_else(
     store.put("manifests/archive/main/0.json", b"{")
     store.put("manifests/archive/main/9.json", b"{")
     for _ in range(2):
-        with pytest.raises(CorruptData, match=r"main/0.json is no Manifest.* \(and 1 more Manifests are damaged\)"):
+        with pytest.raises(
+            CorruptData, match=r"main/0.json is no Manifest.* \(and 1 more Manifests are damaged\)"
+        ):
             catalog.refresh(store)
         assert rows(catalog) == before
     store.delete("manifests/archive/main/0.json")
