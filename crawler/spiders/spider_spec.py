@@ -4,6 +4,7 @@ A worker receives names and imports them itself, with the project's directory be
 Whatever the user's modules raise becomes an `InputError`. A crawl without a spider does not import Scrapy.
 """
 
+import hashlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -43,6 +44,19 @@ def project_on_path(spec: SpiderSpec) -> Iterator[None]:
     finally:
         with suppress(ValueError):
             sys.path.remove(place)
+
+
+def source_digest(spec: SpiderSpec) -> str:
+    """Return a digest of the Python files of the spider's top-level module; of no files if the module is not in the
+    spider's directory.
+    """
+    top = spec.directory / spec.class_path.partition(":")[0].partition(".")[0]
+    digest = hashlib.sha256()
+    for path in sorted({top.with_suffix(".py"), *top.rglob("*.py")}):
+        if path.is_file():
+            digest.update(f"{path.relative_to(spec.directory)}\0".encode())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def spider_class(spec: SpiderSpec) -> "type[Spider]":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,16 +23,16 @@ from pipeline.commands.options import (
     MaxTimeOption,
     ProjectOption,
     ScopeOption,
+    SpiderArgumentOption,
+    SpiderOption,
+    SpiderSettingsOption,
     UpdateOption,
     WorkersOption,
     check_name,
+    parse_spider,
 )
 from pipeline.commands.results import Refusals, end_crawl
 from pipeline.terminal.output import print_result
-
-if TYPE_CHECKING:
-    from crawler.spiders import SpiderSpec
-    from pipeline.open_project import OpenProject
 
 
 def seed(
@@ -102,16 +102,9 @@ def crawl(
     max_pages: MaxPagesOption = None,
     max_requests: MaxRequestsOption = None,
     max_time: MaxTimeOption = None,
-    spider: Annotated[
-        str,
-        typer.Option("--spider", help="Crawl with your own Scrapy spider, given as package.module:Class."),
-    ] = "",
-    argument: Annotated[
-        list[str] | None, typer.Option("-a", help="Pass NAME=VALUE to the spider; repeatable.")
-    ] = None,
-    settings: Annotated[
-        str, typer.Option("--settings", help="Use the Scrapy settings in this module, as package.module.")
-    ] = "",
+    spider: SpiderOption = "",
+    argument: SpiderArgumentOption = None,
+    settings: SpiderSettingsOption = "",
     update: UpdateOption = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show each line of the crawl log when it is written.")
@@ -143,7 +136,7 @@ def crawl(
 
     limits = CrawlLimits(workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_time)
     opened = OpenProject.at(project)
-    spider_spec = _parse_spider(opened, spider, argument or [], settings)
+    spider_spec = parse_spider(opened, spider, argument or [], settings)
     crawled = run_crawl(
         opened, check_name(name), limits, stderr_progress(), spider_spec, update=update, verbose=verbose
     )
@@ -271,24 +264,3 @@ def refetch(
     seeded = run_refetch(opened, check_name(name), check_name(crawl), refusals.show)
     refusals.end()
     print_result(as_json, asdict(seeded), results.seed_line(seeded, crawl))
-
-
-def _parse_spider(
-    project: OpenProject, spider: str, arguments: list[str], settings: str
-) -> SpiderSpec | None:
-    from crawler.spiders import SpiderSpec
-
-    if not spider:
-        if arguments or settings:
-            raise InputError("-a and --settings need a spider; name it with --spider package.module:Class")
-        return None
-    pairs = [argument.partition("=") for argument in arguments]
-    for name, equals, _ in pairs:
-        if not name.isidentifier() or not equals:
-            raise InputError(f"-a {name}: give NAME=VALUE, as in -a country=de")
-    return SpiderSpec(
-        class_path=spider,
-        arguments=tuple((name, value) for name, _, value in pairs),
-        settings_path=settings,
-        directory=project.directory,
-    )

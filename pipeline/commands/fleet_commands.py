@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from core import InputError
-from pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption, UpdateOption, check_name
+from pipeline.commands.options import (
+    CURRENT_DIRECTORY,
+    JsonOption,
+    ProjectOption,
+    SpiderArgumentOption,
+    SpiderOption,
+    SpiderSettingsOption,
+    UpdateOption,
+    check_name,
+    parse_spider,
+)
 from pipeline.terminal.output import console, echo, print_result
 
 if TYPE_CHECKING:
@@ -55,6 +65,9 @@ def start(
             help="With --ray: on SIGTERM end the controller alone; the next controller continues with its workers.",
         ),
     ] = False,
+    spider: SpiderOption = "",
+    argument: SpiderArgumentOption = None,
+    settings: SpiderSettingsOption = "",
     update: UpdateOption = False,
     project: ProjectOption = CURRENT_DIRECTORY,
 ) -> None:
@@ -66,25 +79,31 @@ def start(
 
     The first Ctrl-C or SIGTERM drains all workers, and the command ends with exit code 0. A second one stops at once.
 
+    With --spider the spider's callbacks read the pages and choose the next requests (docs/guides/spiders.md). Give it
+    to every controller of the fleet.
+
     \b
     Example:
       thresher fleet start docs --crawlers 4 --processors 2
       thresher fleet start docs --ray 10.0.0.1:6379
+      thresher fleet start shop --spider shop.spiders:Prices -a country=de --settings shop.settings
     """
     from pipeline.fleet.fleet_command import FleetOptions, start_fleet
     from pipeline.open_project import OpenProject
     from pipeline.recipe import export_crawl
 
     given = _numbers(crawlers, processors, None)
+    opened = OpenProject.at(project)
     options = FleetOptions(
         export=export_crawl,
+        spider=parse_spider(opened, spider, argument or [], settings),
         ray=ray,
         given=given,
         until_drained=until_drained,
         keeps_members=keep_workers,
         update=update,
     )
-    start_fleet(OpenProject.at(project), check_name(name), options, lambda line: echo(line, err=True))
+    start_fleet(opened, check_name(name), options, lambda line: echo(line, err=True))
 
 
 @app.command(name="status")

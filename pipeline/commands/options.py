@@ -13,6 +13,7 @@ from typer.core import TyperCommand
 from core import InputError
 
 if TYPE_CHECKING:
+    from crawler.spiders import SpiderSpec
     from pipeline.open_project import OpenProject
 
 ScopeKind = Literal["any", "domain", "host", "prefix"]
@@ -77,6 +78,16 @@ MaxTimeOption = Annotated[
     float | None,
     typer.Option("--max-time", min=0, help="Stop after this many seconds. The default is no limit."),
 ]
+SpiderOption = Annotated[
+    str,
+    typer.Option("--spider", help="Crawl with your own Scrapy spider, given as package.module:Class."),
+]
+SpiderArgumentOption = Annotated[
+    list[str] | None, typer.Option("-a", help="Pass NAME=VALUE to the spider; repeatable.")
+]
+SpiderSettingsOption = Annotated[
+    str, typer.Option("--settings", help="Use the Scrapy settings in this module, as package.module.")
+]
 OutOption = Annotated[
     str,
     typer.Option(
@@ -132,3 +143,23 @@ def require_sources(project: OpenProject, names: list[str] | None) -> tuple[str,
             f"{project.directory}: nothing is archived yet; run `thresher crawl` or `thresher ingest`"
         )
     return project.sources(tuple(names or ()))
+
+
+def parse_spider(project: OpenProject, spider: str, arguments: list[str], settings: str) -> SpiderSpec | None:
+    """Return the spider that the options name; None if they name none. Raise `InputError` if they are wrong."""
+    from crawler.spiders import SpiderSpec
+
+    if not spider:
+        if arguments or settings:
+            raise InputError("-a and --settings need a spider; name it with --spider package.module:Class")
+        return None
+    pairs = [argument.partition("=") for argument in arguments]
+    for name, equals, _ in pairs:
+        if not name.isidentifier() or not equals:
+            raise InputError(f"-a {name}: give NAME=VALUE, as in -a country=de")
+    return SpiderSpec(
+        class_path=spider,
+        arguments=tuple((name, value) for name, _, value in pairs),
+        settings_path=settings,
+        directory=project.directory,
+    )

@@ -23,7 +23,7 @@ from pipeline.fleet.export_schedule import ExportProgress, is_export_due, is_pro
 from pipeline.fleet.fleet_plan import Memory, Observed, Plan, Rules
 from pipeline.fleet.frontier_upkeep import maintain_frontier, recover_dead_workers
 from pipeline.fleet.local_members import Members
-from pipeline.fleet.member_host import MemberTask
+from pipeline.fleet.member_host import SPIDER_CLOSED, MemberTask
 from pipeline.open_project import OpenProject
 
 LOGGER = logging.getLogger(__name__)
@@ -171,6 +171,9 @@ class Controller:
         is_complete = await self._check_complete(state, stats)
         if is_complete and self._options.until_drained and not await self._export_if_due(lease, state, stats):
             self._ends_by_itself = True
+        if not state.wanted.is_stopping and any(each.reason == SPIDER_CLOSED for each in state.ended):
+            await fleet.stop()
+            state = replace(state, wanted=replace(state.wanted, is_stopping=True))
         was_asked = state.wanted.is_stopping
         if self._stop.is_set or self._ends_by_itself:
             state = replace(state, wanted=replace(state.wanted, is_stopping=True))

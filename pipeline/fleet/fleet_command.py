@@ -13,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from core import InputError
+from crawler.spiders import SpiderSpec
+from crawler.spiders.spider_spec import source_digest
 from crawler.worker import STOPPED_AT_ONCE
 from frontier import Frontier
 from frontier.fleet_state import MAX_MEMBERS, MemberKind
@@ -28,6 +30,7 @@ from pipeline.fleet.local_members import LocalMembers, Members
 from pipeline.fleet.member_call import ExportFunction, run_exporter, run_processor
 from pipeline.fleet.member_host import MemberTask
 from pipeline.fleet.ray_members import ray_members
+from pipeline.fleet.spider_seeds import add_start_requests
 from pipeline.open_project import EMBEDDED, OpenProject
 from shards.tokenizer import TokenizerFile, load_tokenizer_file
 
@@ -43,6 +46,8 @@ class FleetOptions:
     """`HOST:PORT` of a Ray cluster; None for `project.engine` of the configuration."""
     given: Mapping[MemberKind, int] = field(default_factory=dict)
     export: ExportFunction
+    spider: SpiderSpec | None = None
+    """The user's spider that the crawlers run; None if they follow links."""
     until_drained: bool = False
     keeps_members: bool = False
     update: bool = False
@@ -70,6 +75,9 @@ def start_fleet(project: OpenProject, name: str, options: FleetOptions, say: Cal
     tokenizer = load_tokenizer(config)
     project.store.sweep()
     with project.frontier_address() as address:
+        if options.spider is not None:
+            asyncio.run(_create_crawl(project, name, address))
+            add_start_requests(project, name, address, options.spider)
         asyncio.run(_start_fleet(project, name, address, options, tokenizer, say))
 
 
@@ -110,11 +118,22 @@ def load_tokenizer(config: Config) -> TokenizerFile:
     return load_tokenizer_file(config.directory / Path(path) if path and config.fleet.export_out else None)
 
 
-def fleet_version(config: Config) -> str:
-    """Return the version of members that this code and this configuration make."""
+def fleet_version(config: Config, spider: SpiderSpec | None = None) -> str:
+    """Return the version of members that this code, this configuration and this spider make."""
     made_of = [repr(getattr(config, section)) for section in SECTIONS_OF_VERSION]
+    if spider is not None:
+        made_of += [spider.class_path, repr(spider.arguments), spider.settings_path, source_digest(spider)]
     digest = hashlib.sha256("\n".join([installed_build().code, *made_of]).encode()).hexdigest()
     return f"{version('thresher')}+{digest[:8]}"
+
+
+async def _create_crawl(project: OpenProject, name: str, address: str) -> None:
+    """Make the crawl, if it does not exist, before the user's code runs."""
+    link = await connect(address)
+    try:
+        await open_crawl.open_crawl(project, link, name)
+    finally:
+        await link.aclose()
 
 
 async def _start_fleet(
@@ -137,7 +156,7 @@ async def _start_fleet(
                 _task_factory(project, name, address, tokenizer, options),
                 ControllerOptions(
                     name=f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}",
-                    version=fleet_version(project.config),
+                    version=fleet_version(project.config, options.spider),
                     given=options.given,
                     until_drained=options.until_drained,
                     keeps_members=options.keeps_members,
@@ -170,9 +189,9 @@ def _members(project: OpenProject, frontier: Frontier) -> Iterator[Members]:
 def _task_factory(
     project: OpenProject, crawl: str, address: str, tokenizer: TokenizerFile, options: FleetOptions
 ) -> Callable[[MemberKind, int], MemberTask]:
-    config, code_version = project.config, fleet_version(project.config)
+    config, code_version = project.config, fleet_version(project.config, options.spider)
     is_local = config.project.cluster is None
-    crawl_config = worker_config(project, crawl, address, CrawlLimits(), None)
+    crawl_config = worker_config(project, crawl, address, CrawlLimits(), options.spider)
 
     def make(kind: MemberKind, restarts: int) -> MemberTask:
         name = liveness.new_cluster_worker_id()

@@ -21,10 +21,12 @@ from frontier.fleet_state import Member, MemberEnd, MemberKind, MemberState, Ord
 from frontier.verbs.fleet import Fleet
 from isolation.process_usage import usage
 from pipeline.engine.local.crawl_worker import LocalCrawlWorker, WorkerExit
-from pipeline.fleet.crawl_call import EXIT_PRESUMED_DEAD
+from pipeline.fleet.crawl_call import EXIT_PRESUMED_DEAD, EXIT_SPIDER_CLOSED
 
 LOGGER = logging.getLogger(__name__)
 POLL_S = 0.25
+SPIDER_CLOSED = "its spider has closed the crawl"
+"""Reason of an end after which the whole fleet stops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +154,8 @@ def describe_exit(worker_exit: WorkerExit, *, was_drained: bool) -> tuple[bool, 
         return True, f"its event loop was stalled for {worker_exit.stalled_s:.0f} s"
     if worker_exit.exitcode == EXIT_PRESUMED_DEAD:
         return False, "it was not heard of and its work was given to others"
+    if worker_exit.exitcode == EXIT_SPIDER_CLOSED:
+        return False, SPIDER_CLOSED
     # SIGTERM itself ends a process that has not come to handle it.
     if not worker_exit.exitcode or (
         was_drained and worker_exit.exitcode in {STOPPED_AT_ONCE, -signal.SIGTERM}

@@ -112,6 +112,26 @@ def test_a_spider_that_has_had_enough_ends_the_crawl_for_all_workers(user, site)
     assert said.json["outcomes"]["fetched"] < 2000
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_fleet_runs_a_spider_until_everything_is_fetched_or_the_spider_has_had_enough(user, site):
+    (user.directory / "follow.py").write_text(FOLLOW)
+    site.fallback = web(40)
+    words = ("--spider", "follow:Follow", "-a", f"first={site.url}/0", "--crawlers", "2")
+    user.run("fleet", "start", "x", *words, "--until-drained")
+    (source,) = user.run("status", "--json").json["sources"]
+    assert source["frontier"]["drained"]
+    assert {item["url"] for item in items(user.directory / "items")} == {f"{site.url}/{n}" for n in range(40)}
+
+    site.fallback = slowly(web(2000), 0.02)
+    ended = user.run("fleet", "start", "y", *words, "-a", "last=/7")
+    assert "ended: its spider has closed the crawl" in ended.err
+    (_, source) = user.run("status", "--json").json["sources"]
+    assert not source["frontier"]["drained"]
+    assert source["frontier"]["leased"] == 0
+    assert source["frontier"]["outcomes"]["fetched"] < 2000
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [

@@ -10,7 +10,7 @@ from frontier.link.embedded import embedded_server
 from pipeline import open_crawl
 from pipeline.fleet import controller as controller_module
 from pipeline.fleet.controller import Controller, ControllerOptions, FleetTimes, StopSignal
-from pipeline.fleet.member_host import MemberTask
+from pipeline.fleet.member_host import SPIDER_CLOSED, MemberTask
 from tests.pipeline.crawl_projects import project_at, seed_urls
 
 TTL_MS = 600_000
@@ -109,6 +109,20 @@ async def test_an_order_to_stop_ends_the_controller_that_stands_by_too(project, 
             )
     assert reserve.started == []
     assert (await frontier.fleet.state()).controller is None
+
+
+async def test_a_spider_that_closes_the_crawl_stops_the_fleet_for_every_controller(project, frontier):
+    first, members, _ = make_controller(project, frontier, "first")
+    async with asyncio.timeout(120), asyncio.TaskGroup() as running:
+        running.create_task(first.run())
+        await until(lambda: members.started)
+        for name in members.started:
+            await frontier.fleet.end(
+                MemberEnd(name=name, kind="crawler", restarts=0, has_crashed=False, reason=SPIDER_CLOSED)
+            )
+    assert len(members.started) == 1
+    state = await frontier.fleet.state()
+    assert (state.controller, state.wanted.is_stopping, state.members) == (None, True, ())
 
 
 async def test_members_that_were_not_lost_after_all_are_kept(project, frontier, monkeypatch):

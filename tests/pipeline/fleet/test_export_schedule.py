@@ -5,6 +5,7 @@ import pytest
 from core import InputError
 from pipeline import configuration
 from pipeline.fleet.export_schedule import ExportProgress, is_export_due
+from crawler.spiders import SpiderSpec
 from pipeline.fleet.fleet_command import check_numbers, fleet_version
 from pipeline.fleet.member_call import export_directory
 from pipeline.fleet_settings import FleetSettings
@@ -77,6 +78,25 @@ def test_a_version_changes_with_what_members_do_and_not_with_their_numbers(tmp_p
     ]
     assert versions[0] == versions[1]
     assert len(set(versions)) == 3
+
+
+def test_a_version_changes_with_the_spider_and_with_each_of_its_files(tmp_path):
+    def version(**changed):
+        return fleet_version(
+            config(tmp_path), SpiderSpec(class_path="shop.a:A", directory=tmp_path, **changed)
+        )
+
+    versions = [fleet_version(config(tmp_path)), version()]
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "a.py").write_text("x = 1")
+    versions += [version(), version(arguments=(("a", "b"),)), version(settings_path="shop.settings")]
+    (tmp_path / "shop" / "helper.py").write_text("x = 1")
+    versions.append(version())
+    (tmp_path / "shop" / "helper.py").write_text("x = 2")
+    versions.append(version())
+    assert len(set(versions)) == len(versions) == 7
+    (tmp_path / "other.py").write_text("x = 1")
+    assert version() == versions[-1]
 
 
 def test_limits_hold_for_what_an_operator_says_and_for_the_first_start(tmp_path):

@@ -18,8 +18,8 @@ from frontier.fleet_state import MemberEnd
 from frontier.testing import MemoryFrontier
 from isolation.process_usage import usage
 from pipeline.engine.local.crawl_worker import WorkerExit
-from pipeline.fleet.crawl_call import EXIT_PRESUMED_DEAD
-from pipeline.fleet.member_host import MemberHost, MemberTask, describe_exit
+from pipeline.fleet.crawl_call import EXIT_PRESUMED_DEAD, EXIT_SPIDER_CLOSED
+from pipeline.fleet.member_host import SPIDER_CLOSED, MemberHost, MemberTask, describe_exit
 
 TTL = 10_000
 TASK = MemberTask(
@@ -150,6 +150,7 @@ ENDED = WorkerExit(exitcode=0, error=None)
         (replace(ENDED, exitcode=STOPPED_AT_ONCE), True, (False, "")),
         (replace(ENDED, error=ThresherError("the disk\nis full")), False, (True, "the disk is full")),
         (replace(ENDED, exitcode=-9, stalled_s=31.5), False, (True, "its event loop was stalled for 32 s")),
+        (replace(ENDED, exitcode=EXIT_SPIDER_CLOSED), False, (False, SPIDER_CLOSED)),
         (
             replace(ENDED, exitcode=EXIT_PRESUMED_DEAD),
             False,
