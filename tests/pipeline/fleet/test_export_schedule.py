@@ -3,9 +3,9 @@
 import pytest
 
 from core import InputError
+from crawler.spiders import SpiderSpec
 from pipeline import configuration
 from pipeline.fleet.export_schedule import ExportProgress, is_export_due
-from crawler.spiders import SpiderSpec
 from pipeline.fleet.fleet_command import check_numbers, fleet_version
 from pipeline.fleet.member_call import export_directory
 from pipeline.fleet_settings import FleetSettings
