@@ -24,6 +24,7 @@ from extract import Skip
 from extract.mime import PLAIN
 from extract.raw_text import declared_language, page_windows
 from extract.record_document import EXTRACTORS, LanguagePrecheck, document_id, extract_document, rights_of
+from filters import edits
 from filters.dedup.signature import SIGNATURE_VERSION, minhash, text_hash
 from filters.judge import judge
 from filters.rules.presets import measurement_names, preset_rules
@@ -48,7 +49,7 @@ from storage.warc.revisit import REVISIT
 
 LOGGER = logging.getLogger(__name__)
 NAME = "process"
-VERSION = 5
+VERSION = 6
 RECORDS_PER_PART = 1000
 TABLES = ("documents", "verdicts", "signatures")
 """The tables of a part. Each lies in a folder of that name."""
@@ -277,7 +278,11 @@ class _RecordReader(NamedTuple):
             return _RecordResult(verdict=verdict, payload_bytes=payload)
         with failure_boundary("sign"):
             text_bytes = tables.require_storable(found)
-            signed = _sign(found, payload) if verdict.keep else None
+            signed = None
+            if verdict.keep:
+                text = edits.apply(found.text, verdict.edits)
+                text_bytes = len(text.encode())
+                signed = _sign(found, text, payload)
         return _RecordResult(
             verdict=verdict, payload_bytes=payload, document=found, text_bytes=text_bytes, signature=signed
         )
@@ -366,15 +371,16 @@ def stage_counts(stage: str, *, documents: int, payload: int, text: int) -> dict
     return {f"{stage}.documents": documents, f"{stage}.payload_bytes": payload, f"{stage}.text_bytes": text}
 
 
-def _sign(found: Document, payload_bytes: int) -> _SignatureRow:
+def _sign(found: Document, text: str, payload_bytes: int) -> _SignatureRow:
+    """Return the signature of a document whose edited text is `text`."""
     return _SignatureRow(
         id=found.id,
         url=found.url,
-        text_hash=text_hash(found.text),
-        text_bytes=len(found.text.encode()),
+        text_hash=text_hash(text),
+        text_bytes=len(text.encode()),
         payload_bytes=payload_bytes,
         fetched_at_ms=found.fetched_at_ms,
-        minhash=minhash(found.text),
+        minhash=minhash(text),
     )
 
 
