@@ -22,10 +22,12 @@ NO_LANGUAGE = frozenset({"", "un", "zxx", "zzp", "tlh"})
 """Labels of models for text without a language (code, numbers), for pig Latin and for Klingon."""
 SCRIPT = "xx-"
 """Start of CLD2's labels for a script that no language of its own is known for."""
+SOUTH_SLAVIC = frozenset({"bs", "hr", "sr"})
+SCANDINAVIAN = frozenset({"da", "nn", "no"})
 GROUPS: tuple[frozenset[str], ...] = (
-    frozenset({"bs", "hr", "sr"}),
+    SOUTH_SLAVIC,
+    SCANDINAVIAN,
     frozenset({"id", "ms"}),
-    frozenset({"da", "nn", "no"}),
     frozenset({"es", "gl", "pt"}),
     frozenset({"cs", "sk"}),
     frozenset({"ar", "ary", "arz"}),

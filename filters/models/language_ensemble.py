@@ -9,7 +9,7 @@ by a hash of the text; `bench/languages.py` measures on the other half.
 import math
 from collections.abc import Mapping
 
-from filters.models.language_codes import group_of
+from filters.models.language_codes import SCANDINAVIAN, SOUTH_SLAVIC, group_of
 from filters.models.language_votes import (
     Shares,
     Vote,
@@ -35,6 +35,10 @@ SURE_SCORE = 0.995
 """Score of a language of which CLD2 is sure: the share of such texts for which the group is right."""
 MIN_SHARES = 300
 """Characters below which a text counts as one language: a name or a quotation would be a large part of it."""
+
+LANGID_GROUPS = frozenset({SOUTH_SLAVIC, SCANDINAVIAN})
+"""Groups in which py3langid tells the languages apart better than CLD2 does: of sentences of the fitted half .757 and
+.938 right, CLD2 .741 and .907, together .772 and .956. It is asked about every text in them."""
 
 WEIGHTS = (1.0, 0.5, 1.0)
 """Weights of CLD2, lid.176 and py3langid."""
@@ -75,17 +79,20 @@ def decide(text: str) -> tuple[str, float, float]:
     length = sum(map(len, parts))
     is_long = length >= MIN_SHARES
     is_reliable = bool(groups) and length >= MIN_SURE and all(vote.is_reliable for vote in votes)
-    if is_reliable and (is_long or groups[first] >= MIN_AGREED):
-        return _best(shares, first), SURE_SCORE, groups[first] if is_long else 1.0
     asked = " ".join(part[: ASKED // len(parts)] for part in parts)
+    if is_reliable and (is_long or groups[first] >= MIN_AGREED):
+        bayes = langid_vote(asked) if first in LANGID_GROUPS else {}
+        return member(first, shares, shares, bayes), SURE_SCORE, groups[first] if is_long else 1.0
     if not any(map(str.isalpha, asked)):
         return "", 0.0, 1.0
-    combined = combine(shares, lid176_vote(asked), langid_vote(asked))
+    bayes = langid_vote(asked)
+    combined = combine(shares, lid176_vote(asked), bayes)
     combined_groups = by_group(combined)
     chosen = _largest(combined_groups)
     is_measured = is_long and any(vote.is_reliable for vote in votes)
     score = calibrated(combined_groups.get(chosen, 0.0), length)
-    return _best(combined, chosen), score, groups.get(chosen, 1.0) if is_measured else 1.0
+    code = member(chosen, combined, shares, bayes)
+    return code, score, groups.get(chosen, 1.0) if is_measured else 1.0
 
 
 def combine(cld2: Vote, fast: Vote, bayes: Vote) -> dict[str, float]:
@@ -115,6 +122,13 @@ def mean(parts: list[str], votes: list[Shares]) -> dict[str, float]:
     return shares
 
 
+def member(group: frozenset[str], votes: Vote, cld2: Vote, bayes: Vote) -> str:
+    """Return the language of a group that a text is in, by the votes; in `LANGID_GROUPS` by py3langid and CLD2."""
+    if group in LANGID_GROUPS:
+        votes = {code: (1 + cld2.get(code, 0.0)) * (FLOORS[2] + bayes.get(code, 0.0)) for code in group}
+    return max(sorted(group & votes.keys()), key=lambda code: votes[code], default="")
+
+
 def by_group(shares: Vote) -> dict[frozenset[str], float]:
     """Return the sum of the shares of each group."""
     groups: dict[frozenset[str], float] = {}
@@ -134,7 +148,3 @@ def calibrated(probability: float, length: int) -> float:
 
 def _largest(groups: Mapping[frozenset[str], float]) -> frozenset[str]:
     return max(groups, key=lambda group: (groups[group], sorted(group)), default=frozenset())
-
-
-def _best(shares: Vote, group: frozenset[str]) -> str:
-    return max(sorted(group & shares.keys()), key=lambda code: shares[code], default="")
