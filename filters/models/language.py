@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from filters.models.language_ensemble import decide
-from filters.models.language_thresholds import default_threshold, require_language
+from filters.models.language_thresholds import default_threshold, require_language, require_languages
 from filters.models.language_votes import clean, lid176, lid176_vote, model_versions
 from filters.text import AnalyzedText, Finding
 
@@ -107,7 +107,7 @@ def language_rule(
 
     Raise `InputError` if a code is not that of a language that can be recognised.
     """
-    wanted = tuple(dict.fromkeys(require_language(code, "filters.languages") for code in languages))
+    wanted = require_languages(languages, "filters.languages")
     own = {require_language(code, "filters.language_thresholds"): score for code, score in thresholds}
     default = default_threshold if model == "ensemble" else _lid176_threshold
     return LanguageRule(

@@ -9,6 +9,7 @@ every long text in one language. FineWeb-2 has no English and leaves some langua
 """
 
 import difflib
+from collections.abc import Iterable
 
 from core import InputError
 from filters.models.language_codes import canonical
@@ -128,6 +129,11 @@ THRESHOLDS = {code: score for score, codes in _BY_SCORE.items() for code in code
 def default_threshold(code: str) -> float:
     """Return the minimum score of a language."""
     return THRESHOLDS[code]
+
+
+def require_languages(codes: Iterable[str], key: str) -> tuple[str, ...]:
+    """Return the one code of each language, each once. Raise `InputError` as `require_language` does."""
+    return tuple(dict.fromkeys(require_language(code, key) for code in codes))
 
 
 def require_language(code: str, key: str) -> str:
