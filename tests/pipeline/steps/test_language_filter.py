@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pyarrow.dataset as ds
-import pytest
 
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import locate_inputs
@@ -51,16 +50,24 @@ def test_wanted_languages_are_kept_and_mixed_texts_are_reported(tmp_path):
     assert shares["hr"] == 1.0
 
 
-@pytest.mark.parametrize("words", [("process",), ("crawl", "c", "http://127.0.0.1:1/")])
-def test_a_language_that_no_model_knows_is_one_line(tmp_path, words):
-    rows = [{"url": "http://example.test/", "text": "A page."}]
-    (tmp_path / "pages.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    ingest(DirectoryStore(tmp_path / "data"), "pages", locate_inputs([tmp_path / "pages.jsonl"]))
-    done = thresher(
-        tmp_path,
-        '[project]\ncontact = "mailto:a@example.org"\n[crawler]\narchive = "kept"\n[filters]\nlanguages = ["eng"]\n',
-        *words,
+def test_a_language_that_no_model_knows_is_refused_before_a_crawl_drops_pages_for_it(tmp_path):
+    configuration = (
+        '[project]\ncontact = "mailto:a@example.org"\n[crawler]\narchive = "kept"\n'
+        '[filters]\nlanguages = ["eng"]\n'
     )
+    (tmp_path / "seeds.txt").write_text("http://192.0.2.1/\n")
+    assert thresher(tmp_path, configuration, "seed", str(tmp_path / "seeds.txt")).returncode == 0
+    done = thresher(tmp_path, configuration, "crawl", "--max-requests", "1")
     assert done.returncode == 2, done.stderr
     line = done.stderr.splitlines()[-1]
     assert "filters.languages: 'eng' is no language that can be recognised" in line
+    assert not (tmp_path / "data").exists() or not any((tmp_path / "data").rglob("*.warc.gz"))
+
+
+def test_a_language_that_no_model_knows_is_refused_before_a_part_is_made(tmp_path):
+    (tmp_path / "pages.jsonl").write_text(json.dumps({"url": "http://example.test/", "text": "A page."}))
+    ingest(DirectoryStore(tmp_path / "data"), "pages", locate_inputs([tmp_path / "pages.jsonl"]))
+    done = thresher(tmp_path, '[filters]\nlanguages = ["eng"]\n', "process")
+    assert done.returncode == 2, done.stderr
+    assert "filters.languages: 'eng' is no language that can be recognised" in done.stderr
+    assert not (tmp_path / "data" / "documents").exists()
