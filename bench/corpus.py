@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from extract import Skip
 from extract.charset import decode
 from extract.html import extract
-from filters.models.language import THRESHOLD, load_language_model
+from filters.models.language import LID176_THRESHOLD, load_language_model
 
 PIECE = 5000
 Body = tuple[str, bytes | str | Path]
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--language", default="en")
     parser.add_argument("--most", type=int, default=1000)
     args = parser.parse_args()
-    recognise = load_language_model()
+    recognise = load_language_model("lid.176")
     seen = set[str]()
     with args.out.open("w", encoding="utf-8") as out, Pool(2) as pool:
         for source in args.inputs:
@@ -52,7 +52,7 @@ def main() -> None:
                     continue
                 seen.add(text)
                 found = recognise(text)
-                if found.code == args.language and found.score > THRESHOLD:
+                if found.code == args.language and found.score > LID176_THRESHOLD:
                     count += 1
                     row = {"source": source.name, "url": url, "text": text}
                     out.write(json.dumps(row, ensure_ascii=True) + "\n")

@@ -16,7 +16,11 @@ def judge(document: Document, language: LanguagePrediction, rules: Sequence[Rule
     Raise `ValueError` if a rule returns edits that do not fit the text.
     """
     text = AnalyzedText(
-        text=document.text, language=language.code, language_score=language.score, url=document.url
+        text=document.text,
+        language=language.code,
+        language_score=language.score,
+        language_share=language.share,
+        url=document.url,
     )
     measurements: dict[str, float] = {}
     edits: tuple[Edit, ...] = ()

@@ -36,6 +36,8 @@ class AnalyzedText:
     language: str
     """ISO 639 code; empty if unknown."""
     language_score: float
+    language_share: float = 1.0
+    """Share of the text that is in its language; 1.0 if it was not measured."""
     url: str = ""
     """Address of the document; empty if unknown."""
 

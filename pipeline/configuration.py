@@ -59,6 +59,9 @@ _COMMONCRAWL = rule(
     shows_value=False,
 )
 _LANGUAGES = rule(lambda codes: all(map(LANGUAGE.fullmatch, codes)), "must be codes of ISO 639 such as 'en'")
+_SCORES = rule(
+    lambda scores: all(0 <= score <= 1 for score in scores.values()), "must have values from 0 to 1"
+)
 _OBEYABLE = rule(lambda names: set(names) <= set(OBEYABLE), f"must name some of {', '.join(OBEYABLE)}")
 _NEAR = rule(
     lambda near: near == "off" or _SHAPE.fullmatch(near), "must be 'off' or bands x rows such as '14x8'"
@@ -158,6 +161,18 @@ class FiltersConfig:
         ),
     ] = ()
     languages: Annotated[tuple[str, ...], _LANGUAGES, Key("[] keeps all")] = ("en",)
+    language_model: Annotated[
+        Literal["ensemble", "lid.176"],
+        Key('or "lid.176": fastText\'s model alone, as FineWeb uses it, with .65 for every language'),
+    ] = "ensemble"
+    language_thresholds: Annotated[
+        Mapping[str, float],
+        _SCORES,
+        Key(
+            "minimum scores of languages in place of FineWeb-2's, such as hr = 0.5",
+            example="[filters.language_thresholds]",
+        ),
+    ] = field(default_factory=dict)
     obey: Annotated[
         tuple[str, ...],
         _OBEYABLE,
@@ -360,7 +375,7 @@ def _valid(key: str, setting: Setting, value: Any) -> Any:
     inner = error["loc"][:1] if isinstance(value, dict) else ()
     place = "".join(f'."{name}"' for name in inner)
     found = error["input"] if inner else value
-    wanted = f"a table, written as [{key}{place}]" if inner else _wanted(key, setting)
+    wanted = _wanted_within(key, place, setting) if inner else _wanted(key, setting)
     raise InputError(f"{key}{place} must be {wanted}, not {_TOML.get(type(found), 'a date')}")
 
 
@@ -388,9 +403,16 @@ def _wanted(key: str, setting: Setting) -> str:
         int: "a whole number",
         int | None: "a whole number",
         tuple[str, ...]: "a list of strings",
+        Mapping[str, float]: "a table of numbers",
         Mapping[str, Mapping[str, Any]]: f'tables such as [{key}."example.org"]',
     }
     return words.get(kind, "a number")
+
+
+def _wanted_within(key: str, place: str, setting: Setting) -> str:
+    """Return the words for the type of an entry of a key that holds a table."""
+    is_number = setting.annotation.__origin__ == Mapping[str, float]
+    return "a number" if is_number else f"a table, written as [{key}{place}]"
 
 
 def _nearest(word: str, known: list[str]) -> str:

@@ -1,11 +1,11 @@
 """The presets: named lists of rules, in the order in which they are applied. The rule on languages comes first."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core import InputError
-from filters.models.language import LanguageRule
+from filters.models.language import LanguageModel, language_rule, model_recipe
 from filters.rules.c4 import C4
 from filters.rules.chosen_rules import chosen_rules
 from filters.rules.dclm import DclmQuality, DclmRepetition
@@ -29,15 +29,31 @@ RESERVED_NAMES = ("archive", "early", "extract", "rights", "dedup")
 """Names that stand in the place of a rule for records that other stages drop."""
 
 
-def preset_rules(preset: str, languages: Sequence[str], own: Sequence[str] = ()) -> tuple[Rule, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageOptions:
+    """How languages are recognised and judged."""
+
+    model: LanguageModel = "ensemble"
+    thresholds: tuple[tuple[str, float], ...] = ()
+    """Minimum scores in place of the model's own."""
+
+
+def preset_rules(
+    preset: str,
+    languages: Sequence[str],
+    own: Sequence[str] = (),
+    language: LanguageOptions = LanguageOptions(),
+) -> tuple[Rule, ...]:
     """Return the rule on languages, then the rules of a preset and those of `own`, the entries of `filters.rules`.
 
-    If `languages` is empty, there is no rule on languages. Raise `InputError` if the preset is not known, or if
-    `chosen_rules` refuses an entry.
+    If `languages` is empty, there is no rule on languages. Raise `InputError` if the preset or a language is not known,
+    or if `chosen_rules` refuses an entry.
     """
     if preset not in PRESETS:
         raise InputError(f"filters.preset = {preset!r} is not known; use one of {', '.join(PRESETS)}")
-    first: tuple[Rule, ...] = (LanguageRule(languages=tuple(languages)),) if languages else ()
+    first: tuple[Rule, ...] = (
+        (language_rule(tuple(languages), language.thresholds, language.model),) if languages else ()
+    )
     # In an English dataset, the rule on English stop words applies even if the language was not recognised.
     english = tuple(languages) == ("en",)
     adapted = (
@@ -48,12 +64,20 @@ def preset_rules(preset: str, languages: Sequence[str], own: Sequence[str] = ())
     return chosen_rules(rules, own, RESERVED_NAMES)
 
 
-def preset_recipe(preset: str, languages: Sequence[str], own: Sequence[str] = ()) -> dict[str, Any]:
-    """Return every rule of a preset with all its parameters, for fingerprints."""
+def preset_recipe(
+    preset: str,
+    languages: Sequence[str],
+    own: Sequence[str] = (),
+    language: LanguageOptions = LanguageOptions(),
+) -> dict[str, Any]:
+    """Return every rule of a preset with all its parameters, and the language model, for fingerprints."""
     return {
         "preset": preset,
         "languages": list(languages),
-        "rules": [{"rule": rule.name, **rule.recipe} for rule in preset_rules(preset, languages, own)],
+        "language": model_recipe(language.model),
+        "rules": [
+            {"rule": rule.name, **rule.recipe} for rule in preset_rules(preset, languages, own, language)
+        ],
     }
 
 

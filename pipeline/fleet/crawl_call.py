@@ -44,7 +44,7 @@ def worker_config(
     spider: SpiderSpec | None,
 ) -> Callable[[str], WorkerConfig]:
     """Return the configuration of a worker, by its name. `goals` are counted from the start of the crawl. Raise
-    `InputError` if this machine lacks what its workers need.
+    `InputError` if this machine lacks what its workers need, or if a language is not known.
     """
     settings = project.config.crawler
     if settings.rendering.render != "never" and project.config.project.cluster is None:
@@ -52,9 +52,11 @@ def worker_config(
     archive_filter = None
     if settings.archive.archive == "kept":
         # Its language model takes a fifth of a second to import, and no other crawl needs it.
+        from filters.models.language_thresholds import require_languages  # noqa: PLC0415
         from pipeline.steps.page_filter import PageFilter  # noqa: PLC0415
 
-        archive_filter = PageFilter(languages=project.config.filters.languages)
+        wanted = require_languages(project.config.filters.languages, "filters.languages")
+        archive_filter = PageFilter(languages=wanted)
 
     def config(worker: str) -> WorkerConfig:
         return WorkerConfig(

@@ -27,7 +27,8 @@ from extract.record_document import EXTRACTORS, LanguagePrecheck, document_id, e
 from filters import edits
 from filters.dedup.signature import SIGNATURE_VERSION, minhash, text_hash
 from filters.judge import judge
-from filters.rules.presets import measurement_names, preset_rules
+from filters.models.language_codes import canonical
+from filters.rules.presets import LanguageOptions, measurement_names, preset_rules
 from filters.rules.presets import preset_recipe as rules_recipe
 from filters.text import Rule
 from pipeline.configuration import FiltersConfig
@@ -88,7 +89,7 @@ def step(filters: FiltersConfig, blocklist_name: str = "") -> Step:
     recipe = {
         "extractors": list(EXTRACTORS),
         "format": filters.format,
-        "filters": rules_recipe(filters.preset, filters.languages, filters.rules),
+        "filters": rules_recipe(filters.preset, filters.languages, filters.rules, language_options(filters)),
         "signature": SIGNATURE_VERSION,
         "obey": list(filters.obey),
         "blocklist": blocklist_name,
@@ -101,12 +102,20 @@ def rule_names(recipe: Mapping[str, Any]) -> list[str]:
     return [str(rule["rule"]) for rule in recipe["filters"]["rules"]]
 
 
+def language_options(filters: FiltersConfig) -> LanguageOptions:
+    """Return how the configuration has languages recognised and judged."""
+    return LanguageOptions(
+        model=filters.language_model, thresholds=tuple(sorted(filters.language_thresholds.items()))
+    )
+
+
 class ProcessParameters(NamedTuple):
     """Parameters of a worker besides its inputs."""
 
     source: str
     preset: str
     languages: tuple[str, ...]
+    language: LanguageOptions
     rules: tuple[str, ...]
     """Names of users' own rules."""
     obey: tuple[str, ...]
@@ -157,6 +166,7 @@ def parts_of(
                 source=source,
                 preset=filters.preset,
                 languages=filters.languages,
+                language=language_options(filters),
                 rules=filters.rules,
                 obey=filters.obey,
                 markdown=filters.format == "markdown",
@@ -199,14 +209,15 @@ def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOut
     """Make the three tables of one part."""
     (span,) = part.inputs
     task: ProcessParameters = part.parameters
-    chosen = _rules(task.preset, task.languages, task.rules)
+    chosen = _rules(task.preset, task.languages, task.rules, task.language)
     reader = _RecordReader(
         parameters=task,
         rules=chosen,
         precheck=partial(language_precheck, task.languages) if task.languages else None,
         is_blocked=blocklist.load_blocklist(store, task.blocklist).blocks if task.blocklist else None,
     )
-    cached_recogniser()  # outside the failure boundary, because a missing model is no fault of a record
+    # Outside of the failure boundary, because a missing model is no fault of a record.
+    cached_recogniser(task.language.model)
     results = list(_records(store, span, reader, tracker))
     counts: Counter[str] = Counter()
     for result in results:
@@ -385,8 +396,10 @@ def _sign(found: Document, text: str, payload_bytes: int) -> _SignatureRow:
 
 
 @cache
-def _rules(preset: str, languages: tuple[str, ...], own: tuple[str, ...]) -> tuple[Rule, ...]:
-    return preset_rules(preset, languages, own)
+def _rules(
+    preset: str, languages: tuple[str, ...], own: tuple[str, ...], language: LanguageOptions
+) -> tuple[Rule, ...]:
+    return preset_rules(preset, languages, own, language)
 
 
 def _extract_and_judge(
@@ -412,7 +425,7 @@ def _extract_and_judge(
     if isinstance(found, Skip):
         return None, _skip_verdict(task.source, record, found.reason, early=found.is_early)
     with failure_boundary("judge"):
-        language = cached_recogniser()(found.text)
+        language = cached_recogniser(task.language.model)(found.text)
         found = dataclasses.replace(found, language=language.code)
         if (reason := rights_of(found).refusal(task.obey)) is not None:
             return found, Verdict(id=found.id, keep=False, rule=RIGHTS_RULE, reason=reason, measurements={})
@@ -424,7 +437,7 @@ def language_precheck(wanted: tuple[str, ...], html: str) -> str | None:
 
     A page that declares a wanted language is not checked: if the declaration is wrong, the filters see it in the text.
     """
-    if declared_language(html) in wanted:
+    if canonical(declared_language(html)) in map(canonical, wanted):
         return None
     return "other_language" if is_other_language(page_windows(html), wanted) else None
 

@@ -38,7 +38,7 @@ def test_line_breaks_and_emptiness_do_no_harm():
 
 
 def test_only_wanted_languages_are_kept_and_only_when_sure():
-    rule = LanguageRule(languages=("en", "de"))
+    rule = LanguageRule(languages=("en", "de"), thresholds=(("en", 0.65), ("de", 0.8)))
     reasons = [
         rule(AnalyzedText(text="", language=code, language_score=score)).reason
         for code, score in (("en", 0.65), ("de", 0.9), ("en", 0.64), ("fr", 0.99))
@@ -66,7 +66,7 @@ def test_the_first_rule_that_objects_decides_and_later_ones_are_not_asked():
     chosen = preset_rules("fineweb", ["en"])
     verdict = judge(document("short"), LanguagePrediction(code="fr", score=0.9), chosen)
     assert (verdict.keep, verdict.rule, verdict.reason) == (False, "language", "other_language")
-    assert set(verdict.measurements) == {"language_score"}
+    assert set(verdict.measurements) == {"language_score", "language_share"}
     verdict = judge(document("Far too short."), LanguagePrediction(code="en", score=0.9), chosen)
     assert (verdict.rule, verdict.reason) == ("gopher_repetition", "top_2_gram")
     assert set(verdict.measurements) <= set(measurement_names(chosen))

@@ -105,6 +105,19 @@ def test_inside_a_project_its_directory_is_named(tmp_path):
         ("[crawler]\nallow_networks = '127.0.0.0/8'", "must be a list of strings"),
         ("[filters]\nlanguages = [1]", "must be a list of strings"),
         ("[filters]\nlanguages = ['english']", "codes of ISO 639 such as 'en'"),
+        ("[filters]\nlanguage_model = 'cld3'", "'ensemble' or 'lid.176'"),
+        (
+            "[filters]\nlanguage_thresholds = 0.5",
+            "filters.language_thresholds must be a table of numbers, not a number",
+        ),
+        (
+            "[filters.language_thresholds]\nhr = 'low'",
+            'filters.language_thresholds."hr" must be a number, not a string',
+        ),
+        (
+            "[filters.language_thresholds]\nhr = 65",
+            "filters.language_thresholds must have values from 0 to 1",
+        ),
         ("[filters]\nformat = 'html'", "'text' or 'markdown'"),
         ("[dedup]\nnear = '14by8'", "bands x rows"),
         ("[dedup]\nnear = '20x20'", "product of at most 112"),

@@ -14,6 +14,7 @@ from pipeline.steps.page_filter import PageFilter
 from storage.warc.records import ArchivedRecord
 
 ENGLISH = "The baker opened the oven, looked at the loaves, and closed it again for a quarter of an hour. "
+DANISH = "Floden var lav om sommeren, og bådene lå på stenene, indtil regnen kom tilbage over bakkerne. "
 GERMAN = "Der Bäcker öffnete den Ofen, betrachtete die Brote und schloss ihn wieder für eine Viertelstunde. "
 EN, ALL = PageFilter(languages=("en",)), PageFilter(languages=())
 
@@ -79,6 +80,12 @@ def test_a_page_is_kept_unless_all_of_it_is_surely_in_another_language(text):
 
 def test_a_page_in_any_of_the_languages_is_kept():
     assert PageFilter(languages=("en", "de"))(page(html(GERMAN * 20))) is None
+
+
+def test_a_page_in_a_language_that_models_confuse_with_a_wanted_one_is_kept():
+    page_in_danish = page(html(DANISH * 20))
+    assert PageFilter(languages=("nb",))(page_in_danish) is None
+    assert PageFilter(languages=("de",))(page_in_danish) == "other_language"
 
 
 def test_a_screen_travels_to_another_process():
