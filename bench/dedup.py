@@ -22,7 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from core.settings import parse_size
-from filters.dedup.signature import PERMUTATIONS
+from filters.dedup.signature import PERMUTATIONS, signature_version
 from pipeline.configuration import DedupConfig
 from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.engine.run_step import StepSummary
@@ -139,13 +139,14 @@ class _Maker:
             self._store, f"signatures/{name}.parquet", count, lambda path: tables.write(path, table)
         )
         inputs = (Input(name=f"warc/{name}", sha256="0" * 64),)
+        recipe = {"signature": signature_version(PERMUTATIONS)}
         seal(
             self._store,
             Manifest(
                 step="process@5",
                 part=name,
-                fingerprint=fingerprint("process@5", {}, inputs),
-                recipe={},
+                fingerprint=fingerprint("process@5", recipe, inputs),
+                recipe=recipe,
                 inputs=inputs,
                 outputs=(output,),
                 counts={},

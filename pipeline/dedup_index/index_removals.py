@@ -10,7 +10,6 @@ import pyarrow as pa
 from filters.dedup.clusters import cluster_sizes
 from filters.dedup.dedup_rows import KINDS, WITNESS
 from filters.dedup.document_rows import hex_ids
-from filters.dedup.signature import PERMUTATIONS
 from filters.dedup.zsets import Rows
 from pipeline.dedup_index.index_runs import KEY_RANGE, RunRef, rows_of_range
 from pipeline.dedup_index.index_stages import IndexSettings
@@ -39,14 +38,14 @@ def removals_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
             counts[f"{kind}.payload_bytes"] = int(those["payload_bytes"].sum())
             counts[f"{kind}.text_bytes"] = int(those["text_bytes"].sum())
     (name,) = part.writes
-    table = removal_table(rows)
+    table = removal_table(rows, task.settings.permutations)
     output = store.write(name, table.num_rows, partial(tables.write, table=table))
     return PartOutputs(counts=dict(counts), outputs=(output,))
 
 
-def removal_table(rows: Rows) -> pa.Table:
-    """Return removals as a table of `storage.tables.REMOVALS`."""
-    similarity = np.where(rows["kind"] == KINDS.index("exact"), 1.0, rows["equal"] / PERMUTATIONS)
+def removal_table(rows: Rows, permutations: int) -> pa.Table:
+    """Return removals as a table of `storage.tables.REMOVALS`. MinHashes have so many numbers."""
+    similarity = np.where(rows["kind"] == KINDS.index("exact"), 1.0, rows["equal"] / permutations)
     is_unknown = rows["kind"] == KINDS.index("url")
     columns = (
         pa.array(hex_ids(rows), pa.string()),
