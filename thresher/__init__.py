@@ -2,8 +2,9 @@
 
 `Project` is a project directory with the work of the commands: `seed`, `crawl`, `ingest`, `process`, `dedup`,
 `export`. `Dataset` is an export, `Funnel` the report. `Loader` streams exports into training, and needs neither a
-project nor PyTorch. A filter rule of your own is a `Rule`: it reads an `AnalyzedText` and returns a `Finding`. Every
-error that Thresher raises on purpose is a `ThresherError`; the message says what is wrong, where, and what to do.
+project nor PyTorch. `to_datasketch` opens a stored signature with datasketch. A filter rule of your own is a `Rule`: it
+reads an `AnalyzedText` and returns a `Finding`. Every error that Thresher raises on purpose is a `ThresherError`; the
+message says what is wrong, where, and what to do.
 
 These names, their parameters and the fields that their docstrings name follow Semantic Versioning (CHANGELOG.md).
 Everything else, in this package and in the packages below it, is internal and may change in any release. So may
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from core import Conflict, CorruptData, InputError, Interruption, ThresherError, Unavailable
     from filters import AnalyzedText, Finding, Rule
+    from pipeline.duplicates.stored_minhashes import to_datasketch
     from pipeline.funnel import Funnel
     from shards import Dataset
     from shards.loader.exact_loader import Loader
@@ -40,6 +42,7 @@ __all__ = [
     "ThresherError",
     "Unavailable",
     "__version__",
+    "to_datasketch",
 ]
 
 _MODULES = {
@@ -51,6 +54,7 @@ _MODULES = {
     "Funnel": "pipeline.funnel",
     "Loader": "shards.loader.exact_loader",
     "Project": "thresher.project",
+    "to_datasketch": "pipeline.duplicates.stored_minhashes",
 }
 """The module of each name."""
 

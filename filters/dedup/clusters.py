@@ -6,10 +6,10 @@ from filters.dedup.dedup_rows import ID, WITNESS, find
 from filters.dedup.zsets import IntArray, Rows, sort_order, starts_of
 
 
-def cluster_sizes(removals: Rows) -> IntArray:
-    """Return for each removal the number of documents of its cluster, including the one that stays.
+def cluster_roots(removals: Rows) -> Rows:
+    """Return for each removal the id of the document that stays for it, at the end of its chain of witnesses.
 
-    `removals` is sorted by id. A cluster is everything whose chain of witnesses ends at one document.
+    `removals` is sorted by id.
     """
     witness = find(removals, removals, WITNESS)
     # Chains end, because a witness is better than its document: each round doubles the steps that were taken.
@@ -22,6 +22,15 @@ def cluster_sizes(removals: Rows) -> IntArray:
     root = np.empty(len(removals), np.dtype([(name, "<u8") for name in ID]))
     for name, of in zip(ID, WITNESS, strict=True):
         root[name] = removals[of][last]
+    return root
+
+
+def cluster_sizes(removals: Rows) -> IntArray:
+    """Return for each removal the number of documents of its cluster, including the one that stays.
+
+    `removals` is sorted by id. A cluster is everything whose chain of witnesses ends at one document.
+    """
+    root = cluster_roots(removals)
     order = sort_order(root, ID)
     starts = starts_of(root[order], ID)
     sizes = np.empty(len(removals), np.int64)

@@ -76,14 +76,24 @@ def minhash(text: str, permutations: int = PERMUTATIONS) -> MinHashes:
 
 def minhash_of(shingles: Numbers, permutations: int = PERMUTATIONS) -> MinHashes:
     """Return the MinHash of a set of numbers of 32 bits."""
-    factors, terms = _permutations(permutations)
+    factors, terms = (numbers[:, None] for numbers in permutation_parameters(permutations))
+    mixed = _mixed(shingles)
     minimums = np.full(permutations, EMPTY_HASH, np.uint32)
     chunk = max(1, CHUNK // permutations)
-    for start in range(0, len(shingles), chunk):
-        permuted = factors * shingles[start : start + chunk]
+    for start in range(0, len(mixed), chunk):
+        permuted = factors * mixed[start : start + chunk]
         permuted += terms
         np.minimum(minimums, permuted.min(axis=1), out=minimums)
     return minimums
+
+
+@lru_cache(maxsize=4)
+def permutation_parameters(permutations: int) -> tuple[Numbers, Numbers]:
+    """Return factors and terms: permutation n of a number of 32 bits is `factors[n] * x + terms[n]` modulo 2^32, and x
+    is the number after the finalizer of MurmurHash3. This is the scheme `affine32` of datasketch 2.
+    """
+    factors, terms = (_constants(permutations, salt) for salt in (1, 2))
+    return factors.astype(np.uint32), (terms >> _HALF).astype(np.uint32)
 
 
 def shingle_hashes(text: str) -> Numbers:
@@ -134,7 +144,7 @@ def _shingles(words: Numbers) -> Numbers:
     total = np.zeros(count, np.uint32)
     for place in range(size):
         total += words[place : place + count] * _PLACE_FACTORS[place]
-    return _mixed(total)
+    return total
 
 
 def _words(folded: str) -> Numbers:
@@ -184,11 +194,11 @@ def _polynomials(values: Numbers, starts: Indexes) -> Numbers:
 
 
 def _mixed(numbers: Numbers) -> Numbers:
-    """Return numbers whose bits depend on all bits of the given ones (Ellis, Hash Prospector, lowbias32)."""
-    numbers ^= numbers >> np.uint32(16)
-    numbers *= np.uint32(0x7FEB352D)
-    numbers ^= numbers >> np.uint32(15)
-    numbers *= np.uint32(0x846CA68B)
+    """Return numbers whose bits depend on all bits of the given ones (the finalizer of MurmurHash3)."""
+    numbers = numbers ^ (numbers >> np.uint32(16))
+    numbers *= np.uint32(0x85EBCA6B)
+    numbers ^= numbers >> np.uint32(13)
+    numbers *= np.uint32(0xC2B2AE35)
     numbers ^= numbers >> np.uint32(16)
     return numbers
 
@@ -197,12 +207,6 @@ def _constants(count: int, salt: int) -> HashArray:
     """Return `count` odd 64-bit constants, each the XXH3 hash of its number."""
     numbers = [xxhash.xxh3_64_intdigest(f"{SEED}/{salt}/{number}".encode()) | 1 for number in range(count)]
     return np.array(numbers, dtype=np.uint64)
-
-
-@lru_cache(maxsize=4)
-def _permutations(count: int) -> tuple[Numbers, Numbers]:
-    factors, terms = (_constants(count, salt)[:, None] for salt in (1, 2))
-    return factors.astype(np.uint32), (terms >> _HALF).astype(np.uint32)
 
 
 @lru_cache(maxsize=64)
