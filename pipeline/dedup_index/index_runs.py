@@ -116,9 +116,9 @@ def _read(
                 if keys is None:
                     yield _rows(table, dtype, run.name, slice(None))
                 else:
-                    inside = slice(*np.searchsorted(keys, np.array([first, last], np.uint64)) + (0, 1))
-                    wanted_rows = np.flatnonzero(_among(table.column(0).to_numpy(), keys[inside]))
-                    yield _rows(table, dtype, run.name, wanted_rows)
+                    start, stop = np.searchsorted(keys, np.array([first, last], np.uint64))
+                    is_wanted = _among(table.column(0).to_numpy(), keys[start : stop + 1])
+                    yield _rows(table, dtype, run.name, np.flatnonzero(is_wanted))
     except (pa.ArrowException, OSError, ValueError, KeyError, AttributeError) as error:
         raise _damage(run.name, str(error).splitlines()[0] if str(error) else type(error).__name__) from error
 
@@ -138,7 +138,7 @@ def _table(rows: Rows, schema: pa.Schema) -> pa.Table:
     for field in schema:
         values = np.ascontiguousarray(rows[field.name])
         columns.append(
-            pa.Array.from_buffers(field.type, len(values), [None, pa.py_buffer(values)])
+            pa.Array.from_buffers(field.type, len(values), [None, pa.py_buffer(values.tobytes())])
             if values.ndim > 1
             else pa.array(values)
         )
