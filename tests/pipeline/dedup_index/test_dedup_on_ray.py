@@ -1,5 +1,7 @@
 """Deduplication on a Ray cluster writes the bytes that one machine writes, in increments too."""
 
+from dataclasses import replace
+
 import pytest
 
 from pipeline.engine.local.worker_pool import local_worker_pool
@@ -9,8 +11,9 @@ from pipeline.steps import dedup
 from pipeline.terminal.progress import LineProgress
 from storage.directory_store import DirectoryStore
 from tests.pipeline import raycluster
-from tests.pipeline.dedup_index.test_index_update import SMALL, corpus, put_part
+from tests.pipeline.dedup_index.test_index_update import CONFIG, corpus, put_part
 
+LITTLE = replace(CONFIG, memory=300_000)
 pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -20,7 +23,7 @@ def two_increments(store, pool):
     documents, found = corpus(120, seed=4), []
     for part in range(2):
         put_part(store, "main", f"part-{part}", documents[part * 60 :][:60])
-        ran, summary = dedup.run(store, ["main"], SMALL, pool=pool, progress=LineProgress())
+        ran, summary = dedup.run(store, ["main"], LITTLE, pool=pool, progress=LineProgress())
         assert summary.made > 10, "so small a memory gives every stage several parts"
         assert ran.counts["near.documents"] > 0
         found.append({name: store.read(name) for name in store.list()})
