@@ -237,6 +237,25 @@ def write(file: Path | BinaryIO, table: pa.Table) -> None:
     )
 
 
+def write_pieces(file: Path | BinaryIO, schema: pa.Schema, pieces: Iterable[pa.Table]) -> None:
+    """Write a table that comes in pieces, as `write` does: the bytes do not depend on the pieces. Memory holds one
+    piece and one row group.
+    """
+    with pq.ParquetWriter(
+        file, schema, compression="zstd", compression_level=ZSTD_LEVEL, write_page_checksum=True
+    ) as writer:
+        rest, is_empty = schema.empty_table(), True
+        for piece in pieces:
+            joined = pa.concat_tables([rest, piece]).combine_chunks()
+            whole = len(joined) // ROWS_A_GROUP * ROWS_A_GROUP
+            if whole:
+                writer.write_table(joined.slice(0, whole).combine_chunks(), row_group_size=ROWS_A_GROUP)
+                is_empty = False
+            rest = joined.slice(whole)
+        if len(rest) or is_empty:
+            writer.write_table(rest.combine_chunks(), row_group_size=ROWS_A_GROUP)
+
+
 def faults(store: Store, output: Output) -> Iterator[str]:
     """Yield what is wrong with a sealed table, one line each. Read one group at a time, because a table may be larger
     than memory.

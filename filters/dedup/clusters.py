@@ -5,13 +5,17 @@ import numpy as np
 from filters.dedup.dedup_rows import ID, WITNESS, find
 from filters.dedup.zsets import IntArray, Rows, sort_order, starts_of
 
+CHUNK = 1 << 20
+"""Removals whose witnesses are looked up at a time; they take 60 MB."""
+
 
 def cluster_roots(removals: Rows) -> Rows:
     """Return for each removal the id of the document that stays for it, at the end of its chain of witnesses.
 
     `removals` is sorted by id.
     """
-    witness = find(removals, removals, WITNESS)
+    pieces = [find(removals[at : at + CHUNK], removals, WITNESS) for at in range(0, len(removals), CHUNK)]
+    witness = np.concatenate([np.empty(0, np.int64), *pieces])
     # Chains end, because a witness is better than its document: each round doubles the steps that were taken.
     last = np.where(witness < 0, np.arange(len(removals)), witness)
     while True:

@@ -1,5 +1,6 @@
 """An index that grows and shrinks has the removals of one that is made at once, and its damage has a name."""
 
+import io
 import multiprocessing
 import os
 import random
@@ -12,13 +13,15 @@ import pytest
 from core import CorruptData, InputError
 from filters.dedup.signature import minhash, signature_version, text_hash
 from pipeline.configuration import DedupConfig
-from pipeline.dedup_index import index_state
+from pipeline.dedup_index import index_removals, index_state
+from pipeline.dedup_index.index_removals import RemovalsTask, removals_work
 from pipeline.engine.local.worker_pool import local_worker_pool
+from pipeline.engine.step import Part
 from pipeline.steps import dedup
 from pipeline.terminal.progress import LineProgress
 from storage import tables
 from storage.directory_store import DirectoryStore
-from storage.manifest import Input, Manifest, fingerprint, manifest_name, put_output, seal
+from storage.manifest import Input, Manifest, Output, fingerprint, manifest_name, put_output, seal
 
 CONFIG = DedupConfig()
 SMALL = replace(CONFIG, memory=1_000_000)
@@ -115,6 +118,30 @@ def test_no_copy_of_a_document_of_the_index_stays(tmp_path, run, change):
     copies = [(f"{number:032x}", f"http://h/{number}", text + change, 1) for number in range(2, 12)]
     put_part(store, "main", "part-1", copies)
     assert sum(count for name, count in run(store)[1].items() if name.endswith(".documents")) == 10
+
+
+@pytest.mark.parametrize("rows_at_a_time", [1, 7, 1000])
+def test_removals_are_written_in_ranges_of_any_size(tmp_path, run, monkeypatch, rows_at_a_time):
+    store = DirectoryStore(tmp_path / "store")
+    put_part(store, "main", "part-0", corpus(100, seed=8))
+    whole, counts = run(store)
+    (table,) = dedup.signatures(store, ["main"])
+    spans = (Input(name=table.name, sha256=table.sha256),)
+    state = index_state.nearest(store, dedup.step(SMALL).recipe, spans)
+    task = RemovalsTask(settings=dedup.settings(SMALL), removals=state.runs_of("removals"))
+    monkeypatch.setattr(index_removals, "RANGE_ROWS", rows_at_a_time)
+    written = io.BytesIO()
+
+    class Here:
+        open = store.open
+
+        def write(self, name, rows, write):
+            write(written)
+            return Output(name=name, bytes=0, sha256="", rows=rows)
+
+    part = Part(name="part", inputs=spans, parameters=task, writes=("removed",))
+    found = removals_work(Here(), dedup.step(SMALL), part, None)
+    assert (written.getvalue(), found.counts) == (whole, counts)
 
 
 @pytest.mark.parametrize("near", ["26x11", "9x13"])
