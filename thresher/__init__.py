@@ -2,7 +2,8 @@
 
 `Project` is a project directory with the work of the commands: `seed`, `crawl`, `ingest`, `process`, `dedup`,
 `export`. `Dataset` is an export, `Funnel` the report. `Loader` streams exports into training, and needs neither a
-project nor PyTorch. `to_datasketch` opens a stored signature with datasketch. A filter rule of your own is a `Rule`: it
+project nor PyTorch. `to_datasketch` opens a stored signature with datasketch. `Screen` finds near
+duplicates in a stream in constant memory. A filter rule of your own is a `Rule`: it
 reads an `AnalyzedText` and returns a `Finding`. Every error that Thresher raises on purpose is a `ThresherError`; the
 message says what is wrong, where, and what to do.
 
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from core import Conflict, CorruptData, InputError, Interruption, ThresherError, Unavailable
     from filters import AnalyzedText, Finding, Rule
+    from filters.dedup.screen import Screen
     from pipeline.duplicates.stored_minhashes import to_datasketch
     from pipeline.funnel import Funnel
     from shards import Dataset
@@ -39,6 +41,7 @@ __all__ = [
     "Loader",
     "Project",
     "Rule",
+    "Screen",
     "ThresherError",
     "Unavailable",
     "__version__",
@@ -54,6 +57,7 @@ _MODULES = {
     "Funnel": "pipeline.funnel",
     "Loader": "shards.loader.exact_loader",
     "Project": "thresher.project",
+    "Screen": "filters.dedup.screen",
     "to_datasketch": "pipeline.duplicates.stored_minhashes",
 }
 """The module of each name."""

@@ -140,7 +140,7 @@ def test_removals_are_written_in_ranges_of_any_size(tmp_path, run, monkeypatch, 
             return Output(name=name, bytes=0, sha256="", rows=rows)
 
     part = Part(name="part", inputs=spans, parameters=task, writes=("removed",))
-    found = removals_work(Here(), dedup.step(SMALL), part, None)
+    found = removals_work(Here(), dedup.step(SMALL), part, None)  # type: ignore[arg-type]
     assert (written.getvalue(), found.counts) == (whole, counts)
 
 
