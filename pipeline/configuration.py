@@ -30,8 +30,8 @@ from pipeline.prices import Prices
 from pipeline.url_policy import PolicySettings
 
 FILE = "thresher.toml"
-PERMUTATIONS = 112
-"""Numbers in a signature, as `filters.dedup.signature` has it; a test holds the two together."""
+PERMUTATIONS, MAX_PERMUTATIONS = 112, 10_000
+"""Numbers in a signature, as `filters.dedup.signature` has them; a test holds the two together."""
 LANGUAGE = re.compile(r"[a-z]{2,3}")
 _SHAPE = re.compile(r"[1-9]\d{0,3}x[1-9]\d{0,3}")
 
@@ -46,7 +46,7 @@ def _fits_signature(near: str) -> bool:
     if near == "off":
         return True
     bands, rows = near.split("x")
-    return int(bands) * int(rows) <= PERMUTATIONS
+    return int(bands) * int(rows) <= MAX_PERMUTATIONS
 
 
 _CONTACT = rule(_is_contact, "must be mailto:you@example.org or https://...")
@@ -68,8 +68,9 @@ _NEAR = rule(
 )
 _NEAR_SIZE = rule(
     _fits_signature,
-    f"must be bands x rows with a product of at most {PERMUTATIONS}, the numbers in a signature",
+    f"must be bands x rows with a product of at most {MAX_PERMUTATIONS}, the numbers in a signature",
 )
+_SIMILARITY = rule(lambda share: 0 < share <= 1, "must be above 0 and at most 1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +200,11 @@ class DedupConfig:
         _NEAR_SIZE,
         Key('bands x rows of MinHash over 5-word shingles; "off" for exact only'),
     ] = "14x8"
+    similarity: Annotated[
+        float,
+        _SIMILARITY,
+        Key("share of equal numbers of two MinHashes, from which on their documents are near duplicates"),
+    ] = 0.7
     prefer: Annotated[
         tuple[Literal["source", "newest", "oldest", "longest", "shortest"], ...],
         Key("which of several duplicates stays: these in order, then the smallest id"),
@@ -221,6 +227,12 @@ class DedupConfig:
             return None
         bands, rows = self.near.split("x")
         return int(bands), int(rows)
+
+    @property
+    def permutations(self) -> int:
+        """Numbers of a signature: as many as the bands need, but never fewer than `PERMUTATIONS`."""
+        bands, rows = self.bands_and_rows or (0, 0)
+        return max(PERMUTATIONS, bands * rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

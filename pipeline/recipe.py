@@ -83,8 +83,13 @@ def process_sources(
     """Extract and filter every sealed record of the sources that is not processed yet."""
     filters = project.config.filters
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
-    step = process.step(filters, blocked)
-    parts = (part for name in names for part in process.parts(project.store, name, filters, blocked))
+    numbers = project.config.dedup.permutations
+    step = process.step(filters, blocked, permutations=numbers)
+    parts = (
+        part
+        for name in names
+        for part in process.parts(project.store, name, filters, blocked, permutations=numbers)
+    )
     with record_run(project, step, names) as record:
         record.summary = run_step.run_step(
             project.store, step, parts, process.work, pool=pool, progress=progress

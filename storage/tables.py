@@ -27,7 +27,7 @@ ROWS_A_GROUP = 4096
 """About 20 MB of text: small enough to read one group at a time, large enough to compress well."""
 HASH_BYTES = 16
 PERMUTATIONS = 112
-"""14 bands of 8 rows, as FineWeb (arXiv:2406.17557, section 3.4)."""
+"""Numbers in a MinHash unless others are wanted: 14 bands of 8 rows, as FineWeb (arXiv:2406.17557, section 3.4)."""
 
 
 def _column(name: str, type_: pa.DataType) -> "pa.Field[Any]":
@@ -106,10 +106,10 @@ SIGNATURES = pa.schema(
         _column("text_bytes", pa.int64()),
         _column("payload_bytes", pa.int64()),
         _column("fetched_at_ms", pa.int64()),
-        _column("minhash", pa.list_(_column("item", pa.uint32()), PERMUTATIONS)),
     ]
 )
-"""What deduplication knows of a kept document: hash and MinHash of its text, its URL, sizes in bytes and fetch time."""
+"""What deduplication knows of a kept document: hash of its text, its URL, sizes in bytes and fetch time. A column
+`minhash` of `permutations` numbers follows (`signature_schema`)."""
 
 REMOVALS = pa.schema(
     [
@@ -135,7 +135,7 @@ class Signatures:
     payload_bytes: npt.NDArray[np.int64]
     fetched_at_ms: npt.NDArray[np.int64]
     minhashes: npt.NDArray[np.uint32]
-    """Shape (rows, 112)."""
+    """Shape (rows, permutations)."""
 
 
 def document_rows(documents: Iterable[Document]) -> pa.Table:
@@ -185,6 +185,12 @@ def edits_by_id(store: Readable, sealed: SealedObject) -> dict[str, tuple[Edit, 
     return {row["id"]: tuple(Edit(**edit) for edit in row["edits"]) for row in rows}
 
 
+def signature_schema(permutations: int) -> pa.Schema:
+    """Return the schema of a table of signatures with MinHashes of so many numbers."""
+    minhash = pa.list_(_column("item", pa.uint32()), permutations)
+    return SIGNATURES.append(_column("minhash", minhash))
+
+
 def signature_rows(  # noqa: PLR0913 - the columns of a table
     *,
     ids: Sequence[str],
@@ -195,9 +201,8 @@ def signature_rows(  # noqa: PLR0913 - the columns of a table
     fetched_at_ms: Sequence[int],
     minhashes: npt.NDArray[np.uint32],
 ) -> pa.Table:
-    """Return signatures as a table of `SIGNATURES`. `minhashes` has the shape (rows, 112), or is empty if there are no
-    rows.
-    """
+    """Return signatures as a table of `signature_schema`. `minhashes` has the shape (rows, permutations)."""
+    schema = signature_schema(minhashes.shape[1])
     flat = pa.array(np.ascontiguousarray(minhashes, dtype=np.uint32).reshape(-1), pa.uint32())
     columns = {
         "id": ids,
@@ -208,15 +213,18 @@ def signature_rows(  # noqa: PLR0913 - the columns of a table
         "fetched_at_ms": fetched_at_ms,
     }
     arrays = [pa.array(column, SIGNATURES.field(name).type) for name, column in columns.items()]
-    arrays.append(pa.FixedSizeListArray.from_arrays(flat, type=SIGNATURES.field("minhash").type))
-    return pa.Table.from_arrays(arrays, schema=SIGNATURES)
+    arrays.append(pa.FixedSizeListArray.from_arrays(flat, type=schema.field("minhash").type))
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def read_signatures(store: Readable, sealed: Iterable[SealedObject]) -> Signatures:
+def read_signatures(
+    store: Readable, sealed: Iterable[SealedObject], permutations: int = PERMUTATIONS
+) -> Signatures:
     """Return the signatures of several tables, one table after another. Raise `CorruptData` if a table is not as it was
-    sealed.
+    sealed, or its MinHashes have another number of numbers.
     """
-    tables = [SIGNATURES.empty_table(), *(read(store, each, SIGNATURES) for each in sealed)]
+    schema = signature_schema(permutations)
+    tables = [schema.empty_table(), *(read(store, each, schema) for each in sealed)]
     table = pa.concat_tables(tables)
     flat = [
         cast("pa.FixedSizeListArray[Any, Any]", chunk).flatten().to_numpy()
@@ -229,7 +237,7 @@ def read_signatures(store: Readable, sealed: Iterable[SealedObject]) -> Signatur
         text_bytes=table["text_bytes"].to_numpy(),
         payload_bytes=table["payload_bytes"].to_numpy(),
         fetched_at_ms=table["fetched_at_ms"].to_numpy(),
-        minhashes=np.concatenate(flat).reshape(-1, PERMUTATIONS),
+        minhashes=np.concatenate(flat).reshape(-1, permutations),
     )
 
 
@@ -245,6 +253,25 @@ def write(file: Path | BinaryIO, table: pa.Table) -> None:
         compression_level=ZSTD_LEVEL,
         write_page_checksum=True,
     )
+
+
+def write_pieces(file: Path | BinaryIO, schema: pa.Schema, pieces: Iterable[pa.Table]) -> None:
+    """Write a table that comes in pieces, as `write` does: the bytes do not depend on the pieces. Memory holds one
+    piece and one row group.
+    """
+    with pq.ParquetWriter(
+        file, schema, compression="zstd", compression_level=ZSTD_LEVEL, write_page_checksum=True
+    ) as writer:
+        rest, is_empty = schema.empty_table(), True
+        for piece in pieces:
+            joined = pa.concat_tables([rest, piece]).combine_chunks()
+            whole = len(joined) // ROWS_A_GROUP * ROWS_A_GROUP
+            if whole:
+                writer.write_table(joined.slice(0, whole).combine_chunks(), row_group_size=ROWS_A_GROUP)
+                is_empty = False
+            rest = joined.slice(whole)
+        if len(rest) or is_empty:
+            writer.write_table(rest.combine_chunks(), row_group_size=ROWS_A_GROUP)
 
 
 def faults(store: Store, output: Output) -> Iterator[str]:

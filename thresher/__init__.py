@@ -2,9 +2,10 @@
 
 `Project` is a project directory with the work of the commands: `seed`, `crawl`, `ingest`, `process`, `dedup`,
 `export`. `Dataset` is an export, `Funnel` the report. `Loader` streams exports into training, and needs neither a
-project nor PyTorch. A filter rule of your own is a `Rule`: it reads an `AnalyzedText` and returns a `Finding`,
-which may hold `Edit`s of the text. Every
-error that Thresher raises on purpose is a `ThresherError`; the message says what is wrong, where, and what to do.
+project nor PyTorch. `to_datasketch` opens a stored signature with datasketch. `Screen` finds near duplicates in a
+stream in constant memory. A filter rule of your own is a `Rule`: it reads an `AnalyzedText` and returns a `Finding`,
+which may hold `Edit`s of the text. Every error that Thresher raises on purpose is a `ThresherError`; the message says
+what is wrong, where, and what to do.
 
 These names, their parameters and the fields that their docstrings name follow Semantic Versioning (CHANGELOG.md).
 Everything else, in this package and in the packages below it, is internal and may change in any release. So may
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from core import Conflict, CorruptData, InputError, Interruption, ThresherError, Unavailable
     from filters import AnalyzedText, Edit, Finding, Rule
+    from filters.dedup.screen import Screen
+    from pipeline.duplicates.stored_minhashes import to_datasketch
     from pipeline.funnel import Funnel
     from shards import Dataset
     from shards.loader.exact_loader import Loader
@@ -39,9 +42,11 @@ __all__ = [
     "Loader",
     "Project",
     "Rule",
+    "Screen",
     "ThresherError",
     "Unavailable",
     "__version__",
+    "to_datasketch",
 ]
 
 _MODULES = {
@@ -53,6 +58,8 @@ _MODULES = {
     "Funnel": "pipeline.funnel",
     "Loader": "shards.loader.exact_loader",
     "Project": "thresher.project",
+    "Screen": "filters.dedup.screen",
+    "to_datasketch": "pipeline.duplicates.stored_minhashes",
 }
 """The module of each name."""
 

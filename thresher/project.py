@@ -16,6 +16,7 @@ from pipeline import new_project, recipe
 from pipeline.commands.options import check_name, require_sources
 from pipeline.crawls import seed_files
 from pipeline.crawls.seed import SeedPlan, SeedSummary, add_seeds, seed_file
+from pipeline.duplicates.stored_minhashes import StoredSignature, stored_signatures
 from pipeline.engine.run_step import StepSummary
 from pipeline.fleet.crawl_call import CrawlLimits
 from pipeline.fleet.crawl_command import crawl
@@ -192,6 +193,16 @@ class Project:
         `language` among them. At most one part, some thousand documents, is in memory at a time.
         """
         return kept_documents(self._opened.store, require_sources(self._opened, list(names)))
+
+    def signatures(self, *names: str) -> Iterator[StoredSignature]:
+        """Yield the signature of each document that the filters keep, of these sources, of all if none is named.
+
+        A signature has `id`, `url`, `source`, `text_hash` and `minhash`, an array of `uint32`.
+        `thresher.to_datasketch(signature.minhash)` opens it as datasketch's `MinHash`, or as `LeanMinHash` with
+        `lean=True`. At most one part is in memory at a time.
+        """
+        chosen = require_sources(self._opened, list(names))
+        return stored_signatures(self._opened.store, chosen, self._opened.config.dedup.permutations)
 
     def funnel(self, *names: str) -> Funnel:
         """Return where every record of these sources went, of all if none is named.

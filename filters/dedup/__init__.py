@@ -1,4 +1,4 @@
 """Find duplicates: `signature` computes signatures of a text, `decisions` says which documents stay, and `changes` what
 new documents change in these decisions. `dedup_rows` are the types of what passes between them, `zsets` how rows add
-up.
+up. `screen` finds near duplicates in a stream, in constant memory and without a witness.
 """

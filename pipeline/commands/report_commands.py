@@ -7,7 +7,7 @@ A command parses its options, calls one function, and prints the result. It impo
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,9 @@ from pipeline.commands.options import (
     require_sources,
 )
 from pipeline.terminal.output import console, echo, print_json
+
+if TYPE_CHECKING:
+    from pipeline.open_project import OpenProject
 
 
 def report_command(
@@ -34,6 +37,14 @@ def report_command(
             "the whole log of the crawl.",
         ),
     ] = False,
+    duplicates: Annotated[
+        bool,
+        typer.Option(
+            "--duplicates",
+            help="Show the largest clusters of duplicates, the domains that have most of them, and which source "
+            "repeats which, in place of the funnel. --plot then draws the last.",
+        ),
+    ] = False,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
@@ -45,12 +56,16 @@ def report_command(
     \b
     Example:
       thresher report docs --plot funnel.png
+      thresher report --duplicates --plot matrix.svg
     """
     from pipeline.open_project import OpenProject
     from pipeline.reports import cost, cost_table, report
 
     opened = OpenProject.at(project)
     sources = require_sources(opened, names)
+    if duplicates:
+        _report_duplicates(opened, sources, plot, as_json=as_json)
+        return
     funnel = report.funnel_of(opened, sources)
     if plot is not None:
         report.plot(funnel, plot)
@@ -64,6 +79,23 @@ def report_command(
     cost_table.render(costs, console())
     for found in domains.values():
         cost_table.render_domains(found, costs, console())
+
+
+def _report_duplicates(
+    opened: OpenProject, sources: tuple[str, ...], plot: Path | None, *, as_json: bool
+) -> None:
+    from pipeline.duplicates.duplicate_output import draw_matrix, render_report
+    from pipeline.duplicates.duplicate_report import duplicate_report
+    from pipeline.steps import dedup
+
+    removed = dedup.require_run(opened.store, sources, opened.config.dedup)
+    found = duplicate_report(opened.store, sources, removed)
+    if plot is not None:
+        draw_matrix(found, plot)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        render_report(found, console())
 
 
 def status_command(

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from filters.dedup import changes, document_rows
-from filters.dedup.dedup_rows import RowTypes, converted, locate, row_types
+from filters.dedup.dedup_rows import RowTypes, converted, find, locate, row_types
 from filters.dedup.document_rows import Preference, TableFacts
-from filters.dedup.signature import PERMUTATIONS
 from filters.dedup.zsets import SIGN, Rows, identity, negated, sort_order, total
 from pipeline.dedup_index.index_runs import RunRef, rows_of_keys, rows_of_range, write_rows
 from pipeline.engine.part_store import PartStore
@@ -30,6 +29,8 @@ class IndexSettings(NamedTuple):
     bands: int
     """0 if near duplicates stay."""
     rows: int
+    permutations: int
+    """Numbers of a MinHash."""
     fewest_equal: int
     """Equal numbers of two MinHashes that make their documents near duplicates."""
     prefer: tuple[Preference, ...]
@@ -43,7 +44,7 @@ class IndexSettings(NamedTuple):
     @property
     def types(self) -> RowTypes:
         """The row types of the index."""
-        return row_types(len(self.prefer), PERMUTATIONS)
+        return row_types(len(self.prefer), self.permutations)
 
 
 class StageTask(NamedTuple):
@@ -89,7 +90,7 @@ def _enter(store: PartStore, task: StageTask) -> tuple[Rows, ...]:
             source=source,
             source_rank=settings.sources.index(source) if known else len(settings.sources),
         )
-        columns = tables.read_signatures(store, [table])
+        columns = tables.read_signatures(store, [table], settings.permutations)
         pieces.append(
             document_rows.document_rows(
                 types, columns, facts, settings.prefer, within_source=settings.within_source
@@ -192,11 +193,19 @@ def _touched(store: PartStore, task: StageTask, dtype: np.dtype[Any]) -> tuple[R
 
 
 def _documents(store: PartStore, task: StageTask, rows: Rows) -> Rows:
-    """Return the documents of some rows. A document that leaves is still among those given."""
+    """Return the documents of some rows. A document that leaves is still among those given.
+
+    The newest run that has a document has its present row, so older runs are not read for it: of an increment most
+    documents are new, and older runs are large.
+    """
     dtype = task.settings.types.documents
-    found = rows_of_keys(store, task.documents, np.unique(rows["id_hi"]), dtype)
-    found[SIGN] = 1
-    return found
+    pieces = [np.empty(0, dtype)]
+    for run in reversed(task.documents):
+        found = rows_of_keys(store, [run], np.unique(rows["id_hi"]), dtype)
+        found = found[found[SIGN] > 0]
+        rows = rows[find(rows, found) < 0]
+        pieces.append(found)
+    return _sorted(np.concatenate(pieces))
 
 
 def _sorted(rows: Rows) -> Rows:

@@ -5,11 +5,12 @@ Each removal names its witness, the better document that it duplicates. The run 
 sources, processed to the same results, find their removals again, and others do not.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from core import InputError
-from filters.dedup.signature import PERMUTATIONS, SIGNATURE_VERSION
+from filters.dedup.signature import signature_version
 from pipeline.configuration import DedupConfig
 from pipeline.dedup_index.index_removals import RemovalsTask, removals_work
 from pipeline.dedup_index.index_stages import IndexSettings
@@ -22,20 +23,15 @@ from storage.manifest import Input, Manifest, Output, fingerprint, manifests
 from storage.store import Store
 
 NAME = "dedup"
-VERSION = 2
-SIMILARITY = 0.7
-"""Minimum estimated similarity of near duplicates: rejects documents that share a band by chance.
-
-It lies just below the threshold of 14 bands of 8 rows, (1/14)^(1/8) = 0.72.
-"""
+VERSION = 3
 
 
 def step(config: DedupConfig) -> Step:
     """Return the step that this configuration defines."""
     recipe = {
         "near": config.near,
-        "similarity": SIMILARITY,
-        "signature": SIGNATURE_VERSION,
+        "similarity": config.similarity,
+        "signature": signature_version(config.permutations),
         "prefer": list(config.prefer),
         "sources": list(config.sources),
         "versions": config.versions,
@@ -45,17 +41,13 @@ def step(config: DedupConfig) -> Step:
 
 
 def settings(config: DedupConfig) -> IndexSettings:
-    """Return what decides about duplicates. Raise `InputError` if the bands need more numbers than a signature has."""
+    """Return what decides about duplicates."""
     bands, rows = config.bands_and_rows or (0, 0)
-    if bands * rows > PERMUTATIONS:
-        raise InputError(
-            f"dedup.near = '{bands}x{rows}' needs {bands * rows} permutations and a signature has "
-            f"{PERMUTATIONS}; choose bands x rows of at most {PERMUTATIONS}"
-        )
     return IndexSettings(
         bands=bands,
         rows=rows,
-        fewest_equal=-int(-SIMILARITY * PERMUTATIONS // 1),
+        permutations=config.permutations,
+        fewest_equal=math.ceil(round(config.similarity * config.permutations, 6)),
         prefer=config.prefer,
         sources=config.sources,
         all_versions=config.versions == "all",
@@ -65,13 +57,27 @@ def settings(config: DedupConfig) -> IndexSettings:
 
 def signatures(store: Store, sources: Sequence[str]) -> list[Output]:
     """Return every table of signatures that the sources have sealed."""
-    return [
-        output
-        for source in sources
-        for manifest in manifests(store, "process", source)
-        for output in manifest.outputs
-        if output.name.startswith("signatures/")
-    ]
+    return _tables(_processed(store, sources))
+
+
+def _processed(store: Store, sources: Sequence[str]) -> list[Manifest]:
+    return [manifest for source in sources for manifest in manifests(store, "process", source)]
+
+
+def _tables(processed: Sequence[Manifest]) -> list[Output]:
+    outputs = (output for manifest in processed for output in manifest.outputs)
+    return [output for output in outputs if output.name.startswith("signatures/")]
+
+
+def _require_signatures(processed: Sequence[Manifest], config: DedupConfig) -> None:
+    """Raise `InputError` if a part was signed in another way than this configuration needs."""
+    wanted = signature_version(config.permutations)
+    for manifest in processed:
+        if manifest.recipe.get("signature") != wanted:
+            raise InputError(
+                f"{manifest.part} has other signatures than dedup.near = '{config.near}' needs; "
+                f"run `thresher process {manifest.part.split('/')[0]} --redo`, or set dedup.near as it was"
+            )
 
 
 def part(step: Step, found: Sequence[Output]) -> Part:
@@ -101,8 +107,12 @@ def require_run(store: Store, sources: Sequence[str], config: DedupConfig) -> Ma
 def run(
     store: Store, sources: Sequence[str], config: DedupConfig, *, pool: WorkerPool, progress: Progress
 ) -> tuple[Manifest, run_step.StepSummary]:
-    """Make the removals, unless they are sealed already."""
-    found = signatures(store, sources)
+    """Make the removals, unless they are sealed already. Raise `InputError` if signatures are not those that the
+    configuration needs.
+    """
+    processed = _processed(store, sources)
+    _require_signatures(processed, config)
+    found = _tables(processed)
     now = step(config)
     whole = part(now, found)
     done = run_step.sealed_manifest(store, now, whole)

@@ -149,7 +149,7 @@ def follow(
     """
     filters = project.config.filters
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
-    step = process.step(filters, blocked)
+    step = process.step(filters, blocked, permutations=project.config.dedup.permutations)
     backlog = Backlog(progress)
     with project.frontier_address() as address, record_run(project, step, names) as record:
         most = CLAIMED_PARTS * pool.workers if sharing else None
@@ -239,7 +239,7 @@ class _SealedPartWatcher:
 
     def _find_parts(self) -> bool:
         """Find the parts of files that were sealed since the last call. Return whether there were any."""
-        store, filters = self._project.store, self._project.config.filters
+        store, config = self._project.store, self._project.config
         fresh: list[Part] = []
         is_first = not self._seen
         for source in self._names:
@@ -247,7 +247,15 @@ class _SealedPartWatcher:
                 if name not in self._seen:
                     self._seen.add(name)
                     manifest = load_manifest(store, name)
-                    parts = list(process.parts_of(store, manifest, filters, self._blocked))
+                    parts = list(
+                        process.parts_of(
+                            store,
+                            manifest,
+                            config.filters,
+                            self._blocked,
+                            permutations=config.dedup.permutations,
+                        )
+                    )
                     # Files that are found later were sealed since the last search.
                     self._backlog.add(parts, store.age_ms(name) / 1000 if is_first else 0.0)
                     fresh.extend(parts)

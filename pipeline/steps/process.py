@@ -25,7 +25,7 @@ from extract.mime import PLAIN
 from extract.raw_text import declared_language, page_windows
 from extract.record_document import EXTRACTORS, LanguagePrecheck, document_id, extract_document, rights_of
 from filters import edits
-from filters.dedup.signature import SIGNATURE_VERSION, minhash, text_hash
+from filters.dedup.signature import PERMUTATIONS, sign, signature_version
 from filters.judge import judge
 from filters.models.language_codes import canonical
 from filters.rules.presets import LanguageOptions, measurement_names, preset_rules
@@ -81,16 +81,16 @@ PAGELESS_TYPES = frozenset({REVISIT, DAMAGED})
 """Types without text, which are skipped. The document of a revisit is that of the record it refers to."""
 
 
-def step(filters: FiltersConfig, blocklist_name: str = "") -> Step:
+def step(filters: FiltersConfig, blocklist_name: str = "", *, permutations: int = PERMUTATIONS) -> Step:
     """Return the step that this configuration and the installed extractors define.
 
-    `blocklist_name` is the name of the blocklist in the storage.
+    `blocklist_name` is the name of the blocklist in the storage. Signatures have `permutations` numbers.
     """
     recipe = {
         "extractors": list(EXTRACTORS),
         "format": filters.format,
         "filters": rules_recipe(filters.preset, filters.languages, filters.rules, language_options(filters)),
-        "signature": SIGNATURE_VERSION,
+        "signature": signature_version(permutations),
         "obey": list(filters.obey),
         "blocklist": blocklist_name,
     }
@@ -121,6 +121,7 @@ class ProcessParameters(NamedTuple):
     obey: tuple[str, ...]
     markdown: bool
     blocklist: str
+    permutations: int
 
 
 class _SignatureRow(NamedTuple):
@@ -135,17 +136,29 @@ class _SignatureRow(NamedTuple):
     minhash: np.ndarray[Any, np.dtype[np.uint32]]
 
 
-def parts(store: Store, source: str, filters: FiltersConfig, blocklist_name: str = "") -> Iterator[Part]:
+def parts(
+    store: Store,
+    source: str,
+    filters: FiltersConfig,
+    blocklist_name: str = "",
+    *,
+    permutations: int = PERMUTATIONS,
+) -> Iterator[Part]:
     """Yield the parts of everything that a source has sealed.
 
     A sealed file never changes, so its parts are the same at any time.
     """
     for manifest in manifests(store, "archive", source):
-        yield from parts_of(store, manifest, filters, blocklist_name)
+        yield from parts_of(store, manifest, filters, blocklist_name, permutations=permutations)
 
 
 def parts_of(
-    store: Store, archive: Manifest, filters: FiltersConfig, blocklist_name: str = ""
+    store: Store,
+    archive: Manifest,
+    filters: FiltersConfig,
+    blocklist_name: str = "",
+    *,
+    permutations: int = PERMUTATIONS,
 ) -> Iterator[Part]:
     """Yield the parts of one sealed archive file: ranges of `RECORDS_PER_PART` responses, from its index."""
     source, _, stem = archive.part.partition("/")
@@ -171,6 +184,7 @@ def parts_of(
                 obey=filters.obey,
                 markdown=filters.format == "markdown",
                 blocklist=blocklist_name,
+                permutations=permutations,
             ),
         )
 
@@ -242,7 +256,9 @@ def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOut
             text_bytes=[signature.text_bytes for signature in signatures],
             payload_bytes=[signature.payload_bytes for signature in signatures],
             fetched_at_ms=[signature.fetched_at_ms for signature in signatures],
-            minhashes=np.array([signature.minhash for signature in signatures], dtype=np.uint32),
+            minhashes=np.array([signature.minhash for signature in signatures], dtype=np.uint32).reshape(
+                -1, task.permutations
+            ),
         ),
     )
     outputs = tuple(
@@ -293,7 +309,7 @@ class _RecordReader(NamedTuple):
             if verdict.keep:
                 text = edits.apply(found.text, verdict.edits)
                 text_bytes = len(text.encode())
-                signed = _sign(found, text, payload)
+                signed = _sign(found, text, payload, self.parameters.permutations)
         return _RecordResult(
             verdict=verdict, payload_bytes=payload, document=found, text_bytes=text_bytes, signature=signed
         )
@@ -382,16 +398,17 @@ def stage_counts(stage: str, *, documents: int, payload: int, text: int) -> dict
     return {f"{stage}.documents": documents, f"{stage}.payload_bytes": payload, f"{stage}.text_bytes": text}
 
 
-def _sign(found: Document, text: str, payload_bytes: int) -> _SignatureRow:
+def _sign(found: Document, text: str, payload_bytes: int, permutations: int) -> _SignatureRow:
     """Return the signature of a document whose edited text is `text`."""
+    text_hash, minhash = sign(text, permutations)
     return _SignatureRow(
         id=found.id,
         url=found.url,
-        text_hash=text_hash(text),
+        text_hash=text_hash,
         text_bytes=len(text.encode()),
         payload_bytes=payload_bytes,
         fetched_at_ms=found.fetched_at_ms,
-        minhash=minhash(text),
+        minhash=minhash,
     )
 
 

@@ -73,6 +73,7 @@ def test_the_settings_of_the_owners_go_to_another_process_whole():
 
 def test_the_size_of_a_signature_is_the_filters():
     assert configuration.PERMUTATIONS == signature.PERMUTATIONS
+    assert configuration.MAX_PERMUTATIONS == signature.MAX_PERMUTATIONS
 
 
 def test_an_empty_file_is_a_project_of_defaults(tmp_path):
@@ -120,7 +121,8 @@ def test_inside_a_project_its_directory_is_named(tmp_path):
         ),
         ("[filters]\nformat = 'html'", "'text' or 'markdown'"),
         ("[dedup]\nnear = '14by8'", "bands x rows"),
-        ("[dedup]\nnear = '20x20'", "product of at most 112"),
+        ("[dedup]\nnear = '999x20'", "product of at most 10000"),
+        ("[dedup]\nsimilarity = 0", "above 0 and at most 1"),
         ("[crawler]\nmin_delay = inf", "must be finite"),
         ("[crawler]\nmin_ip_delay = -1", "min_ip_delay must not be negative"),
         ("[crawler]\nmin_ip_delay = 'fast'", "must be a number"),

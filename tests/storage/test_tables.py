@@ -115,6 +115,16 @@ def test_no_signatures_are_signatures_too(tmp_path: Path):
         assert (found.ids, found.minhashes.shape) == ([], (0, 112))
 
 
+@pytest.mark.parametrize("sizes", [(), (0,), (5,), (4096,), (4095, 1, 4097), (1, 9000, 0, 3), (8192, 10)])
+def test_a_table_in_pieces_has_the_bytes_of_the_whole(tmp_path: Path, sizes):
+    whole = signatures(sum(sizes))
+    starts = np.cumsum([0, *sizes])[: len(sizes)].tolist()
+    tables.write(tmp_path / "whole", whole)
+    pieces = [whole.slice(start, size) for start, size in zip(starts, sizes, strict=True)]
+    tables.write_pieces(tmp_path / "pieces", whole.schema, pieces)
+    assert (tmp_path / "pieces").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
 def test_empty_tables_have_their_columns(tmp_path: Path):
     for table in (
         tables.document_rows([]),

@@ -136,31 +136,6 @@ def test_nothing_is_removed_from_nothing():
     assert removals([]) == []
 
 
-@pytest.mark.parametrize(("similarity", "expected"), [(0.6, 0.211), (0.7, 0.565), (0.8, 0.924), (0.9, 1.0)])
-def test_fourteen_bands_of_eight_find_pairs_at_the_rate_that_they_should(similarity, expected):
-    """P = 1 - (1 - s^8)^14, within four standard deviations of 400 draws."""
-    from filters.dedup.signature import HASH_FACTORS, HASH_TERMS, band_keys
-
-    rng = np.random.default_rng(7)
-    draws, hits = 400, 0
-    for _ in range(draws):
-        union = rng.integers(0, 2**64, size=400, dtype=np.uint64)
-        common = round(400 * similarity)
-        first, second = (
-            union[: common + (400 - common) // 2],
-            np.concatenate([union[:common], union[common + (400 - common) // 2 :]]),
-        )
-        pair = np.array(
-            [
-                ((part[:, None] * HASH_FACTORS + HASH_TERMS) >> np.uint64(32)).astype(np.uint32).min(axis=0)
-                for part in (first, second)
-            ]
-        )
-        hits += any(keys[0] == keys[1] for keys in (band_keys(pair, band, 8) for band in range(14)))
-    spread = 4 * (max(expected * (1 - expected), 0.002) / draws) ** 0.5
-    assert abs(hits / draws - expected) <= spread + 0.01
-
-
 @pytest.mark.shared
 def test_the_twelve_planted_pairs_are_found_and_nothing_else():
     import io

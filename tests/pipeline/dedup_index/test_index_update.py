@@ -1,5 +1,6 @@
 """An index that grows and shrinks has the removals of one that is made at once, and its damage has a name."""
 
+import io
 import multiprocessing
 import os
 import random
@@ -9,16 +10,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from core import CorruptData
-from filters.dedup.signature import minhash, text_hash
+from core import CorruptData, InputError
+from filters.dedup.signature import minhash, signature_version, text_hash
 from pipeline.configuration import DedupConfig
-from pipeline.dedup_index import index_state
+from pipeline.dedup_index import index_removals, index_state
+from pipeline.dedup_index.index_removals import RemovalsTask, removals_work
 from pipeline.engine.local.worker_pool import local_worker_pool
+from pipeline.engine.step import Part
 from pipeline.steps import dedup
 from pipeline.terminal.progress import LineProgress
 from storage import tables
 from storage.directory_store import DirectoryStore
-from storage.manifest import Input, Manifest, fingerprint, manifest_name, put_output, seal
+from storage.manifest import Input, Manifest, Output, fingerprint, manifest_name, put_output, seal
 
 CONFIG = DedupConfig()
 SMALL = replace(CONFIG, memory=1_000_000)
@@ -42,7 +45,7 @@ def corpus(count, seed=0):
     return found
 
 
-def signed(documents):
+def signed(documents, permutations=112):
     return tables.signature_rows(
         ids=[row[0] for row in documents],
         urls=[row[1] for row in documents],
@@ -50,25 +53,26 @@ def signed(documents):
         text_bytes=[len(row[2]) for row in documents],
         payload_bytes=[2 * len(row[2]) for row in documents],
         fetched_at_ms=[row[3] for row in documents],
-        minhashes=np.array([minhash(row[2]) for row in documents], np.uint32),
+        minhashes=np.array([minhash(row[2], permutations) for row in documents], np.uint32),
     )
 
 
-def put_part(store, source, name, documents):
+def put_part(store, source, name, documents, permutations=112):
     """Seal a table of signatures as the process step does."""
-    table = signed(documents)
+    table = signed(documents, permutations)
     output = put_output(
         store, f"signatures/{source}/{name}.parquet", table.num_rows, lambda path: tables.write(path, table)
     )
     inputs = (Input(name=f"warc/{source}/{name}", sha256="0" * 64),)
-    made = fingerprint("process@5", {}, inputs)
+    recipe = {"signature": signature_version(permutations)}
+    made = fingerprint("process@5", recipe, inputs)
     seal(
         store,
         Manifest(
             step="process@5",
             part=f"{source}/{name}",
             fingerprint=made,
-            recipe={},
+            recipe=recipe,
             inputs=inputs,
             outputs=(output,),
             counts={},
@@ -103,6 +107,60 @@ def test_ten_increments_have_the_removals_of_one_batch(tmp_path, run):
     assert {"exact.documents", "url.documents", "near.documents"} <= set(last[1])
     assert len(list(grown.list("manifests/dedup-index/"))) == 1
     assert not list(grown.list("dedup-work/"))
+
+
+@pytest.mark.parametrize("change", ["", " more"])
+def test_no_copy_of_a_document_of_the_index_stays(tmp_path, run, change):
+    """Copies that come together are compared with what was there, and not only the first of them."""
+    store, text = DirectoryStore(tmp_path), " ".join(f"w{number}" for number in range(100))
+    put_part(store, "main", "part-0", [("0" * 31 + "1", "http://h/", text, 9)])
+    run(store)
+    copies = [(f"{number:032x}", f"http://h/{number}", text + change, 1) for number in range(2, 12)]
+    put_part(store, "main", "part-1", copies)
+    assert sum(count for name, count in run(store)[1].items() if name.endswith(".documents")) == 10
+
+
+@pytest.mark.parametrize("rows_at_a_time", [1, 7, 1000])
+def test_removals_are_written_in_ranges_of_any_size(tmp_path, run, monkeypatch, rows_at_a_time):
+    store = DirectoryStore(tmp_path / "store")
+    put_part(store, "main", "part-0", corpus(100, seed=8))
+    whole, counts = run(store)
+    (table,) = dedup.signatures(store, ["main"])
+    spans = (Input(name=table.name, sha256=table.sha256),)
+    state = index_state.nearest(store, dedup.step(SMALL).recipe, spans)
+    task = RemovalsTask(settings=dedup.settings(SMALL), removals=state.runs_of("removals"))
+    monkeypatch.setattr(index_removals, "RANGE_ROWS", rows_at_a_time)
+    written = io.BytesIO()
+
+    class Here:
+        open = store.open
+
+        def write(self, name, rows, write):
+            write(written)
+            return Output(name=name, bytes=0, sha256="", rows=rows)
+
+    part = Part(name="part", inputs=spans, parameters=task, writes=("removed",))
+    found = removals_work(Here(), dedup.step(SMALL), part, None)  # type: ignore[arg-type]
+    assert (written.getvalue(), found.counts) == (whole, counts)
+
+
+@pytest.mark.parametrize("near", ["26x11", "9x13"])
+def test_bands_of_other_shapes_have_signatures_of_their_own_size(tmp_path, run, near):
+    documents, config = corpus(120, seed=6), replace(SMALL, near=near)
+    grown, whole = DirectoryStore(tmp_path / "grown"), DirectoryStore(tmp_path / "whole")
+    for part in range(3):
+        put_part(grown, "main", f"part-{part}", documents[part * 40 :][:40], config.permutations)
+        put_part(whole, "main", f"part-{part}", documents[part * 40 :][:40], config.permutations)
+        last = run(grown, config)
+    assert last == run(whole, config)
+    assert last[1]["near.documents"] > 10
+
+
+def test_signatures_of_another_size_are_refused_by_name(tmp_path, run):
+    store = DirectoryStore(tmp_path)
+    put_part(store, "main", "part-0", corpus(5))
+    with pytest.raises(InputError, match=r"main/part-0 has other signatures.*26x11.*process main --redo"):
+        run(store, replace(SMALL, near="26x11"))
 
 
 def test_parts_that_leave_take_their_decisions_with_them(tmp_path, run):

@@ -94,7 +94,7 @@ def made(store):
         (process, "rights_of", "judge"),
         (process, "judge", "judge"),
         (tables, "require_storable", "sign"),
-        (process, "minhash", "sign"),
+        (process, "sign", "sign"),
         (process, "text_hash", "sign"),
         (records, "_record", "record"),
     ],

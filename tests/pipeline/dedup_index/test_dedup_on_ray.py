@@ -1,0 +1,45 @@
+"""Deduplication on a Ray cluster writes the bytes that one machine writes, in increments too."""
+
+from dataclasses import replace
+
+import pytest
+
+from pipeline.engine.local.worker_pool import local_worker_pool
+from pipeline.engine.ray.ray_cluster import ray_connection
+from pipeline.engine.ray.ray_pool import RayWorkerPool
+from pipeline.steps import dedup
+from pipeline.terminal.progress import LineProgress
+from storage.directory_store import DirectoryStore
+from tests.pipeline import raycluster
+from tests.pipeline.dedup_index.test_index_update import CONFIG, corpus, put_part
+
+LITTLE = replace(CONFIG, memory=300_000)
+pytest.importorskip("ray")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+def two_increments(store, pool):
+    """Everything that is stored after each of two runs: the removals, the index and the manifests."""
+    documents, found = corpus(120, seed=4), []
+    for part in range(2):
+        put_part(store, "main", f"part-{part}", documents[part * 60 :][:60])
+        ran, summary = dedup.run(store, ["main"], LITTLE, pool=pool, progress=LineProgress())
+        assert summary.made > 10, "so small a memory gives every stage several parts"
+        assert ran.counts["near.documents"] > 0
+        found.append({name: store.read(name) for name in store.list()})
+    return found
+
+
+def test_a_cluster_writes_the_bytes_of_one_machine(tmp_path):
+    for name in ("local", "ray"):
+        (tmp_path / name).mkdir()
+    with local_worker_pool(2) as pool:
+        expected = two_increments(DirectoryStore(tmp_path / "local"), pool)
+    with raycluster.cluster(2) as nodes, ray_connection(nodes.address) as ray:
+        shared = RayWorkerPool(ray, 2)
+        try:
+            found = two_increments(DirectoryStore(tmp_path / "ray"), shared)
+        finally:
+            shared.close()
+    assert [sorted(each) for each in found] == [sorted(each) for each in expected]
+    assert found == expected
