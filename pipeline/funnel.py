@@ -11,6 +11,13 @@ Rules
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from core import Verdict
+
+REMOVAL_KINDS = ("exact", "url", "near")
+"""Kinds of removals, in the order in which they are decided."""
+EARLY_RULE = "early"
+"""Name in place of a rule if nothing had to be extracted to decide."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
@@ -127,3 +134,13 @@ def make_funnel(
             every[-1] = replace(every[-1], tokens=tokens.tokens, tokens_estimated=False)
     name = tokens.tokenizer if tokens is not None else ""
     return Funnel(sources=tuple(sources), stages=tuple(every), tokenizer=name)
+
+
+def funnel_stage(verdict: Verdict) -> str:
+    """Return the stage that decided a record: `keep`, or `rule/reason`."""
+    return "keep" if verdict.keep else f"{verdict.rule}/{verdict.reason}"
+
+
+def stage_counts(stage: str, *, documents: int, payload: int, text: int) -> dict[str, int]:
+    """Return the counts of one record, under the names that the report adds up."""
+    return {f"{stage}.documents": documents, f"{stage}.payload_bytes": payload, f"{stage}.text_bytes": text}

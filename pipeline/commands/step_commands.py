@@ -66,7 +66,6 @@ def process(
     from pipeline.commands import results
     from pipeline.engine.quarantine import remove_marks
     from pipeline.open_project import OpenProject
-    from pipeline.steps.follow import follow as follow_sources
     from pipeline.steps.process import NAME, delete_results, step
     from pipeline.terminal.progress import stderr_progress
 
@@ -80,8 +79,12 @@ def process(
     for name in chosen if retry else ():
         remove_marks(opened.store, NAME, name)
     with opened.worker_pool(workers) as pool:
-        process_sources = follow_sources if follow else recipe.process_sources
-        ran = process_sources(opened, chosen, pool, stderr_progress())
+        if follow:
+            from pipeline.steps.follow import follow as follow_sources
+
+            ran = follow_sources(opened, chosen, pool, stderr_progress())
+        else:
+            ran = recipe.process_sources(opened, chosen, pool, stderr_progress())
     print_result(as_json, asdict(ran), results.step_line(ran))
     for part in ran.quarantined:
         echo(f"thresher: part {part.part} is in quarantine: {part.reason}", err=True)
@@ -102,14 +105,14 @@ def dedup_command(
       thresher dedup docs cc
     """
     from pipeline import recipe
+    from pipeline.funnel import REMOVAL_KINDS
     from pipeline.open_project import OpenProject
-    from pipeline.reports import report
     from pipeline.terminal.progress import stderr_progress
 
     opened = OpenProject.at(project)
     with opened.worker_pool(workers) as pool:
         manifest = recipe.find_duplicates(opened, require_sources(opened, names), pool, stderr_progress())
-    removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.REMOVAL_KINDS}
+    removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in REMOVAL_KINDS}
     line = ", ".join(f"{count:,} {kind}" for kind, count in removed.items())
     print_result(as_json, {"table": manifest.outputs[0].name, "removed": removed}, f"duplicates: {line}")
 

@@ -8,17 +8,14 @@ from rich.console import Console
 from rich.table import Table
 
 from core import InputError
-from pipeline.funnel import Funnel, Stage, TokenCounts, make_funnel
+from pipeline.funnel import EARLY_RULE, REMOVAL_KINDS, Funnel, Stage, TokenCounts, make_funnel
 from pipeline.open_project import OpenProject
 from pipeline.steps import dedup
 from pipeline.steps.export import tokenizer_of
-from pipeline.steps.process import EARLY_RULE, rule_names
+from pipeline.steps.process import rule_names
 from pipeline.terminal.byte_text import byte_text
 from storage.manifest import Manifest, manifests
 from storage.warc.records import page_records
-
-REMOVAL_KINDS = ("exact", "url", "near")
-"""Kinds of removals, in the order in which they are decided."""
 
 
 def funnel_of(project: OpenProject, names: Sequence[str]) -> Funnel:
