@@ -12,13 +12,14 @@ from core.errors import Conflict, CorruptData, InputError, Interruption, Threshe
 from core.failure import Failure, failure_boundary
 from core.record import RecordRef
 from core.url import Url
-from core.verdict import Verdict
+from core.verdict import Edit, Verdict
 
 __all__ = [
     "Capture",
     "Conflict",
     "CorruptData",
     "Document",
+    "Edit",
     "Failure",
     "InputError",
     "Interruption",

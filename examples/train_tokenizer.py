@@ -1,27 +1,36 @@
 """Train a tokenizer on the documents that a project keeps: `python examples/train_tokenizer.py my-crawl/data
 tokenizer.json`.
 
-It needs no network, and of Thresher nothing but the files that `thresher process` wrote: a directory of Parquet
-files, read with PyArrow. The tokenizer is byte-level BPE: it knows every character, so no text is lost. Memory grows
-with the number of different words, not with the text.
+It needs no network, and of Thresher only the Parquet files that `thresher process` wrote. The tokenizer is byte-level
+BPE: it knows every character, so no text is lost. Memory grows with the number of different words, not with the text.
 """
 
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 
 def texts(storage: Path) -> Iterator[str]:
-    """Yield the text of every document that the filters keep."""
+    """Yield the text of every document that the filters keep, as they edited it."""
     for documents in sorted(storage.glob("documents/*/*.parquet")):
         verdicts = storage / "verdicts" / documents.relative_to(storage / "documents")
-        kept = pq.read_table(verdicts, columns=["id"], filters=[("keep", "=", True)])["id"].to_pylist()
-        if kept:
-            table = pq.read_table(documents, columns=["text"], filters=[("id", "in", kept)])
-            yield from map(str, table["text"].to_pylist())
+        kept = pq.read_table(verdicts, columns=["id", "edits"], filters=[("keep", "=", True)])
+        edits = {row["id"]: row["edits"] for row in kept.to_pylist()}
+        if edits:
+            table = pq.read_table(documents, columns=["id", "text"], filters=[("id", "in", list(edits))])
+            yield from (edited(row["text"], edits[row["id"]]) for row in table.to_pylist())
+
+
+def edited(text: str, edits: list[dict[str, Any]]) -> str:
+    """Return an edited text: an edit names a range of characters and its replacement."""
+    starts = [0, *(edit["end"] for edit in edits)]
+    ends = [*(edit["start"] for edit in edits), len(text)]
+    new = [*(edit["replacement"] for edit in edits), ""]
+    return "".join(text[start:end] + put for start, end, put in zip(starts, ends, new, strict=True))
 
 
 def train(texts: Iterator[str], vocabulary: int) -> Tokenizer:

@@ -3,12 +3,14 @@
 A model recognises the language of a document (`models.language`). Its text is split once into lines, paragraphs and
 words (`text.AnalyzedText`). The rules of a preset (`rules.presets`) are applied in order; each is a pure function of
 the text and its own parameters (`rules.gopher`, `rules.c4`, `rules.fineweb`). The first rule that drops the document
-decides (`judge`), and the verdict holds everything that was measured. Every kept document gets a signature
-(`dedup.signature`). From the signatures of all of them follows which documents are duplicates (`dedup.decisions`). The
-result depends neither on the order of the documents nor on the machine nor on the clock.
+decides (`judge`), and the verdict holds everything that was measured. A rule may also edit the text (`edits`): the
+rules behind it, the signature and the exports then read the edited text, and the document stays as it is. Every kept
+document gets a signature (`dedup.signature`). From the signatures of all of them follows which documents are duplicates
+(`dedup.decisions`). The result depends neither on the order of the documents nor on the machine nor on the clock.
 """
 
+from core import Edit
 from filters.judge import judge
 from filters.text import AnalyzedText, Finding, Rule
 
-__all__ = ["AnalyzedText", "Finding", "Rule", "judge"]
+__all__ = ["AnalyzedText", "Edit", "Finding", "Rule", "judge"]

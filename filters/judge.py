@@ -1,21 +1,36 @@
-"""Apply rules in order; the first that drops the document decides."""
+"""Apply rules in order; the first that drops the document decides. A rule sees the text as the rules before it edited
+it.
+"""
 
 from collections.abc import Sequence
 
-from core import Document, Verdict
+from core import Document, Edit, Verdict
+from filters.edits import compose
 from filters.models.language import LanguagePrediction
 from filters.text import AnalyzedText, Rule
 
 
 def judge(document: Document, language: LanguagePrediction, rules: Sequence[Rule]) -> Verdict:
-    """Return the verdict of `rules` on a document, with every measurement made up to the decision."""
+    """Return the verdict of `rules` on a document, with every measurement and edit made up to the decision.
+
+    Raise `ValueError` if a rule returns edits that do not fit the text.
+    """
     text = AnalyzedText(text=document.text, language=language.code, language_score=language.score)
     measurements: dict[str, float] = {}
+    edits: tuple[Edit, ...] = ()
     for rule in rules:
         finding = rule(text)
         measurements |= finding.measurements
         if finding.reason is not None:
             return Verdict(
-                id=document.id, keep=False, rule=rule.name, reason=finding.reason, measurements=measurements
+                id=document.id,
+                keep=False,
+                rule=rule.name,
+                reason=finding.reason,
+                measurements=measurements,
+                edits=edits,
             )
-    return Verdict(id=document.id, keep=True, rule="", reason="", measurements=measurements)
+        if finding.edits:
+            text = text.edited(finding.edits)
+            edits = compose(edits, finding.edits)
+    return Verdict(id=document.id, keep=True, rule="", reason="", measurements=measurements, edits=edits)

@@ -1,11 +1,13 @@
 """`AnalyzedText`, a text split once for all rules, and the interface of a rule."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
+from core import Edit
+from filters import edits as text_edits
 from filters.words import is_unspaced, is_word, tokens
 
 PARAGRAPH_BREAK = re.compile(r"\n{2,}")
@@ -20,6 +22,14 @@ class AnalyzedText:
     language: str
     """ISO 639 code; empty if unknown."""
     language_score: float
+
+    def edited(self, edits: Sequence[Edit]) -> "AnalyzedText":
+        """Return the edited text, in the same language. Raise `ValueError` if the edits do not fit the text."""
+        return AnalyzedText(
+            text=text_edits.apply(self.text, edits),
+            language=self.language,
+            language_score=self.language_score,
+        )
 
     @cached_property
     def tokens(self) -> list[str]:
@@ -57,6 +67,9 @@ class Finding:
     measurements: Mapping[str, float]
     reason: str | None
     """Reason code if the rule drops the document; None if it does not."""
+    edits: tuple[Edit, ...] = ()
+    """How the rule changes the text that it was given, in order and without overlaps; later rules see the edited
+    text."""
 
 
 class Rule(Protocol):

@@ -5,16 +5,17 @@ goes into a file. Any Parquet reader reads them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from core import CorruptData, Document, Verdict
+from core import CorruptData, Document, Edit, Verdict
 from storage import sealed_reading
 from storage.manifest import Output
 from storage.sealed_reading import SealedObject
@@ -81,12 +82,18 @@ TEXTS = tuple(
 )
 """Columns of documents that hold text written by others."""
 
+_EDIT = pa.struct(
+    [_column("start", pa.int64()), _column("end", pa.int64()), _column("replacement", pa.string())]
+)
+"""One `Edit`; places count characters (code points) of the document's text."""
+
 VERDICTS = pa.schema(
     [
         _column("id", pa.string()),
         _column("keep", pa.bool_()),
         _column("rule", pa.string()),
         _column("reason", pa.string()),
+        _column("edits", pa.list_(_column("item", _EDIT))),
     ]
 )
 """One `Verdict` a row. A nullable float64 column for each measurement follows, in the order of their names."""
@@ -160,11 +167,22 @@ def verdict_rows(verdicts: Sequence[Verdict], measurement_names: Iterable[str]) 
     names = sorted(set(measurement_names) - set(VERDICTS.names))
     schema = pa.schema([*VERDICTS, *(pa.field(name, pa.float64()) for name in names)])
     columns = [
-        *([getattr(each, name) for each in verdicts] for name in VERDICTS.names),
+        *([getattr(each, name) for each in verdicts] for name in VERDICTS.names if name != "edits"),
+        [[asdict(edit) for edit in each.edits] for each in verdicts],
         *([each.measurements.get(name) for each in verdicts] for name in names),
     ]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def edits_by_id(store: Readable, sealed: SealedObject) -> dict[str, tuple[Edit, ...]]:
+    """Return the edits of each document of a table of verdicts that has any. Raise `CorruptData` if the table is not as
+    it was sealed.
+    """
+    table = read(store, sealed, columns(VERDICTS, "id", "edits"))
+    has_edits = pc.list_value_length(table["edits"]).to_numpy() > 0
+    rows = table.filter(pa.array(has_edits)).to_pylist()
+    return {row["id"]: tuple(Edit(**edit) for edit in row["edits"]) for row in rows}
 
 
 def signature_rows(  # noqa: PLR0913 - the columns of a table

@@ -2,7 +2,8 @@
 
 `Project` is a project directory with the work of the commands: `seed`, `crawl`, `ingest`, `process`, `dedup`,
 `export`. `Dataset` is an export, `Funnel` the report. `Loader` streams exports into training, and needs neither a
-project nor PyTorch. A filter rule of your own is a `Rule`: it reads an `AnalyzedText` and returns a `Finding`. Every
+project nor PyTorch. A filter rule of your own is a `Rule`: it reads an `AnalyzedText` and returns a `Finding`,
+which may hold `Edit`s of the text. Every
 error that Thresher raises on purpose is a `ThresherError`; the message says what is wrong, where, and what to do.
 
 These names, their parameters and the fields that their docstrings name follow Semantic Versioning (CHANGELOG.md).
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from core import Conflict, CorruptData, InputError, Interruption, ThresherError, Unavailable
-    from filters import AnalyzedText, Finding, Rule
+    from filters import AnalyzedText, Edit, Finding, Rule
     from pipeline.funnel import Funnel
     from shards import Dataset
     from shards.loader.exact_loader import Loader
@@ -30,6 +31,7 @@ __all__ = [
     "Conflict",
     "CorruptData",
     "Dataset",
+    "Edit",
     "Finding",
     "Funnel",
     "InputError",
@@ -46,7 +48,7 @@ _MODULES = {
     **dict.fromkeys(
         ("Conflict", "CorruptData", "InputError", "Interruption", "ThresherError", "Unavailable"), "core"
     ),
-    **dict.fromkeys(("AnalyzedText", "Finding", "Rule"), "filters"),
+    **dict.fromkeys(("AnalyzedText", "Edit", "Finding", "Rule"), "filters"),
     "Dataset": "shards",
     "Funnel": "pipeline.funnel",
     "Loader": "shards.loader.exact_loader",

@@ -186,7 +186,7 @@ class Project:
 
     def documents(self, *names: str) -> Iterator[dict[str, Any]]:
         """Yield each document that the filters keep, of these sources, of all if none is named; duplicates are among
-        them.
+        them. Texts are as the rules edited them.
 
         The keys are the columns of the table `documents` (docs/reference/files.md), `url`, `title`, `text` and
         `language` among them. At most one part, some thousand documents, is in memory at a time.

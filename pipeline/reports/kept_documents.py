@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from pipeline.edited_texts import with_edits
 from pipeline.steps.process import NAME
 from storage import tables
 from storage.manifest import manifests
@@ -12,7 +13,8 @@ from storage.store import Store
 
 
 def kept_documents(store: Store, sources: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `storage.tables.DOCUMENTS` with the verdict `keep`, in the order of the archive.
+    """Yield the rows of `storage.tables.DOCUMENTS` with the verdict `keep`, in the order of the archive, their texts as
+    the rules edited them.
 
     Memory holds one part at a time.
 
@@ -24,4 +26,5 @@ def kept_documents(store: Store, sources: Iterable[str]) -> Iterator[dict[str, A
             judged = tables.read(store, table["verdicts"], tables.columns(tables.VERDICTS, "id", "keep"))
             kept = judged.filter(judged["keep"])["id"]
             rows = tables.read(store, table["documents"], tables.DOCUMENTS)
-            yield from rows.filter(pc.is_in(rows["id"], value_set=kept)).to_pylist()
+            rows = rows.filter(pc.is_in(rows["id"], value_set=kept))
+            yield from with_edits(rows, tables.edits_by_id(store, table["verdicts"])).to_pylist()

@@ -32,7 +32,7 @@ from storage import sealed_reading, tables
 from storage.manifest import Input, Manifest, Output, fingerprint, manifests
 from storage.store import Store
 
-EXPORT = "export@4"
+EXPORT = "export@5"
 SEED = 0
 GROUP_TEXT_BYTES = 128 << 20
 """Bytes of text that one worker encodes at a time: some 30 million tokens of English, which it holds in memory."""
@@ -168,11 +168,7 @@ def make_plan(
             span
             for group in groups
             for part in group.parts
-            for span in (
-                part.documents,
-                part.signatures,
-                *((part.verdicts,) if options.mix is not None else ()),
-            )
+            for span in (part.documents, part.signatures, part.verdicts)
         ),
         Input(name=table.name, sha256=table.sha256),
     )

@@ -22,7 +22,7 @@ from storage.store import Store
 from storage.warc.cdxj import read as read_cdxj
 
 NAME = "process"
-VERSION = 5
+VERSION = 6
 RECORDS_PER_PART = 1000
 TABLES = ("documents", "verdicts", "signatures")
 """The tables of a part. Each lies in a folder of that name."""

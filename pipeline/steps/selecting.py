@@ -72,7 +72,7 @@ class Selection:
 def select_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
     """Write the table of the selection, and the token ids if they are to be kept."""
     task: SelectParameters = part.parameters
-    spans = part.inputs[: 2 * len(task.kept)]
+    spans = part.inputs[: 3 * len(task.kept)]
     columns = document_columns(task.mix)
     texts_too = ("text",) if task.mix.by == "tokens" else ()
     documents = kept_documents(store, spans, task.kept, ["id", "url", *texts_too, *columns])

@@ -22,7 +22,7 @@ from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import WorkFunction
 from pipeline.steps.merging import MergeParameters, merge_work
-from pipeline.steps.selecting import SelectParameters, measurements, select_work, solve
+from pipeline.steps.selecting import SelectParameters, select_work, solve
 from pipeline.steps.shard_files import ShardParameters, line_name, shard_work
 from pipeline.steps.shard_specs import ShardSize, ShardSpec, order_of, shards_of
 from pipeline.steps.tokenizing import (
@@ -236,7 +236,7 @@ def _tokenize_part(
     *,
     fast: bool,
 ) -> Part:
-    inputs = tuple(span for part in group.parts for span in (part.documents, part.signatures))
+    inputs = _spans_of(group)
     mixed = () if mix is None else (mix.selection, mix.encoded)
     return Part(
         name=group.name,
@@ -257,16 +257,14 @@ def _tokenize_part(
 
 
 def _select_part(plan: ShardingPlan, mix: Mix, group: DocumentGroup, *, fast: bool) -> Part:
-    spans = tuple(span for part in group.parts for span in (part.documents, part.signatures))
-    verdicts = tuple(part.verdicts for part in group.parts) if measurements(mix) else ()
-    inputs = (*spans, *verdicts)
+    inputs = _spans_of(group)
     return Part(
         name=group.name,
         inputs=inputs,
         parameters=SelectParameters(
             kept=tuple(part.kept for part in group.parts),
             clusters=tuple(part.clusters for part in group.parts),
-            verdicts=verdicts,
+            verdicts=tuple(part.verdicts for part in group.parts),
             mix=mix,
             encoding=_encoding(plan, fast=fast),
         ),
@@ -278,6 +276,10 @@ def _select_part(plan: ShardingPlan, mix: Mix, group: DocumentGroup, *, fast: bo
         ),
         stores={span.name: plan.storage for span in inputs},
     )
+
+
+def _spans_of(group: DocumentGroup) -> tuple[Input, ...]:
+    return tuple(span for part in group.parts for span in (part.documents, part.signatures, part.verdicts))
 
 
 def _encoding(plan: ShardingPlan, *, fast: bool) -> Encoding:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core import CorruptData
+from pipeline.edited_texts import with_edits
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
@@ -126,7 +127,7 @@ class _Rows(NamedTuple):
 def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
     """Write one run for each layout."""
     task: TokenizeParameters = part.parameters
-    documents = kept_documents(store, part.inputs[: 2 * len(task.kept)], task.kept, COLUMNS)
+    documents = kept_documents(store, part.inputs[: 3 * len(task.kept)], task.kept, COLUMNS)
     sources = None if task.mix is None else tables.read(store, task.mix.selection, SELECTION)
     rows = (
         _rows(task, documents.num_rows)
@@ -196,12 +197,16 @@ def _mixed_rows(selected: pa.Table, mix: MixTask, seed: int) -> _Rows:
 def kept_documents(
     store: PartStore, inputs: Sequence[Input], kept: Sequence[bytes], columns: Sequence[str]
 ) -> pa.Table:
-    """Return columns of the kept documents of several parts, in order. `inputs` has documents and signatures of each
-    part in turn. Raise `CorruptData` if a table is not as it was sealed.
+    """Return columns of the kept documents of several parts, in order, their texts as the rules edited them.
+
+    `inputs` has documents, signatures and verdicts of each part in turn. Raise `CorruptData` if a table is not as it
+    was sealed.
     """
     schema = tables.columns(tables.DOCUMENTS, *columns)
     found = [schema.empty_table()]
-    for documents, signatures, bits in zip(inputs[::2], inputs[1::2], kept, strict=True):
+    for documents, signatures, verdicts, bits in zip(
+        inputs[::3], inputs[1::3], inputs[2::3], kept, strict=True
+    ):
         signed = tables.read(store, signatures, tables.columns(tables.SIGNATURES, "id"))["id"]
         stays = signed.filter(pa.array(kept_mask(bits, len(signed)))).combine_chunks()
         table = tables.read(store, documents, schema)
@@ -210,7 +215,7 @@ def kept_documents(
             raise CorruptData(
                 f"{documents.name} lacks documents that {signatures.name} has; run `thresher process --redo`"
             )
-        found.append(table)
+        found.append(with_edits(table, tables.edits_by_id(store, verdicts)) if "text" in columns else table)
     return pa.concat_tables(found)
 
 

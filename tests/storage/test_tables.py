@@ -1,5 +1,6 @@
 """Tables hold what they are given, and the same rows are the same bytes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import CorruptData, Document, RecordRef, Verdict
+from core import CorruptData, Document, Edit, RecordRef, Verdict
 from storage import tables
 from storage.directory_store import DirectoryStore
 from tests.storage.reading import sealed
@@ -75,11 +76,19 @@ def test_verdicts_have_a_column_for_every_measurement_by_name():
     table = tables.verdict_rows(
         [verdict(1, words=3.0), verdict(2, keep=False, lines=1)], ["words", "lines", "alpha"]
     )
-    assert table.column_names == ["id", "keep", "rule", "reason", "alpha", "lines", "words"]
+    assert table.column_names == ["id", "keep", "rule", "reason", "edits", "alpha", "lines", "words"]
     assert table["words"].to_pylist() == [3.0, None]
     assert table["lines"].to_pylist() == [None, 1.0]
     assert table["alpha"].null_count == 2
     assert table["reason"].to_pylist() == ["", "short"]
+
+
+def test_edits_are_found_by_id(tmp_path: Path):
+    edits = (Edit(0, 3), Edit(5, 5, "ßx"))
+    rows = [verdict(1), verdict(2)]
+    tables.write(tmp_path / "v", tables.verdict_rows([replace(rows[0], edits=edits), rows[1]], ()))
+    store = DirectoryStore(tmp_path)
+    assert tables.edits_by_id(store, sealed(store, "v")) == {rows[0].id: edits}
 
 
 def test_signatures_round_trip_over_several_files(tmp_path: Path):
