@@ -22,6 +22,8 @@ class Measured:
     """By rule: a reason to drop the document that depends on no threshold."""
     edits: tuple[Edit, ...]
     """How the rules changed the text, in order and without overlaps."""
+    editors: tuple[str, ...]
+    """Names of the rules that changed it."""
     text: str
     """The edited text."""
 
@@ -47,6 +49,7 @@ class Measurer:
         measurements: dict[str, float] = {}
         reasons: dict[str, str] = {}
         edits: tuple[Edit, ...] = ()
+        editors: list[str] = []
         for each in self._measures:
             finding = each.rule(text)
             measurements |= finding.measurements
@@ -57,7 +60,10 @@ class Measurer:
             if finding.edits:
                 text = text.edited(finding.edits)
                 edits = compose(edits, finding.edits)
-        return Measured(measurements=measurements, reasons=reasons, edits=edits, text=text.text)
+                editors.append(each.rule.name)
+        return Measured(
+            measurements=measurements, reasons=reasons, edits=edits, editors=tuple(editors), text=text.text
+        )
 
 
 def _measure(rule: Rule) -> _Measure:

@@ -11,7 +11,7 @@ applies as it is.
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any, Literal
 
@@ -213,15 +213,15 @@ def with_thresholds(rules: Sequence[Rule], values: Mapping[str, float]) -> tuple
     return tuple(by_name[rule.name] for rule in rules)
 
 
-def _with_parameter(rule: Rule, parameter: str, value: float) -> Rule:
+def _with_parameter(rule: Any, parameter: str, value: float) -> Rule:
     """Return the rule with another value. Raise `ValueError` if it must be whole and is not."""
     field, _, n = parameter.partition(".")
     if n:
-        pairs = tuple(
-            (each, value if str(each) == n else most) for each, most in getattr(rule, field)
+        pairs = getattr(rule, field)
+        return _replaced(
+            rule, field, tuple((each, value if str(each) == n else most) for each, most in pairs)
         )
-        return _replaced(rule, field, pairs)
-    if any(each.name == field and each.type in (int, "int") for each in fields(rule)) and math.isfinite(value):  # type: ignore[arg-type]
+    if isinstance(getattr(rule, field), int) and math.isfinite(value):
         if value != int(value):
             raise ValueError(f"must be a whole number, not {value}")
         value = int(value)

@@ -11,8 +11,6 @@ Rules
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from core import Verdict
-
 REMOVAL_KINDS = ("exact", "url", "near")
 """Kinds of removals, in the order in which they are decided."""
 EARLY_RULE = "early"
@@ -136,11 +134,16 @@ def make_funnel(
     return Funnel(sources=tuple(sources), stages=tuple(every), tokenizer=name)
 
 
-def funnel_stage(verdict: Verdict) -> str:
-    """Return the stage that decided a record: `keep`, or `rule/reason`."""
-    return "keep" if verdict.keep else f"{verdict.rule}/{verdict.reason}"
+def funnel_stage(rule: str, reason: str) -> str:
+    """Return the stage that decided a record: `rule/reason`, or `keep` if no rule dropped it."""
+    return f"{rule}/{reason}" if rule else "keep"
 
 
 def stage_counts(stage: str, *, documents: int, payload: int, text: int) -> dict[str, int]:
     """Return the counts of one record, under the names that the report adds up."""
     return {f"{stage}.documents": documents, f"{stage}.payload_bytes": payload, f"{stage}.text_bytes": text}
+
+
+def edited_count(rule: str) -> str:
+    """Return the name of the count of documents that a rule edited, dropped documents included."""
+    return f"{rule}.edited"

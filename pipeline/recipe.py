@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pipeline.fleet.crawl_summary import CrawlSummary
     from pipeline.funnel import Funnel
     from pipeline.steps.export_plan import ExportOptions
+    from pipeline.steps.records.rule_set import RuleSet
     from shards import Dataset
     from shards.tokenizer import TokenizerFile
     from storage.manifest import Manifest
@@ -102,16 +103,48 @@ def process_sources(
     return record.summary
 
 
+def judge_sources(
+    project: OpenProject,
+    names: tuple[str, ...],
+    verdict_set: str,
+    chosen: RuleSet,
+    pool: WorkerPool,
+    progress: Progress,
+) -> run_step.StepSummary:
+    """Make a set of verdicts of the measurements of the sources. Raise `InputError` if a record is not processed, or if
+    its measurements do not suffice.
+    """
+    from pipeline.steps.verdicts import judge_step
+
+    process.require_processed(project.store, names, project.config.filters)
+    step = judge_step.step(chosen)
+    parts = [part for name in names for part in judge_step.parts(project.store, name, verdict_set, chosen)]
+    with record_run(project, step, names) as record:
+        record.summary = run_step.run_step(
+            project.store, step, parts, judge_step.work, pool=pool, progress=progress, retry=True
+        )
+    record.summary.require_all()
+    return record.summary
+
+
 def find_duplicates(
-    project: OpenProject, names: tuple[str, ...], pool: WorkerPool, progress: Progress
+    project: OpenProject,
+    names: tuple[str, ...],
+    pool: WorkerPool,
+    progress: Progress,
+    verdict_set: str = "",
 ) -> Manifest:
-    """Find the duplicates among all sealed records of the sources. Raise `InputError` if a record is not processed."""
+    """Find the duplicates among all documents of the sources that a set of verdicts keeps. Raise `InputError` if a
+    record is not processed, or not judged.
+    """
     from pipeline.steps import dedup
 
     process.require_processed(project.store, names, project.config.filters)
     config = project.config.dedup
     with record_run(project, dedup.step(config), names) as record:
-        manifest, record.summary = dedup.run(project.store, names, config, pool=pool, progress=progress)
+        manifest, record.summary = dedup.run(
+            project.store, names, config, pool=pool, progress=progress, verdict_set=verdict_set
+        )
     return manifest
 
 
@@ -148,7 +181,8 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     from shards.dataset import count_tokens
 
     process.require_processed(project.store, names, project.config.filters)
-    removed = dedup.require_run(project.store, names, project.config.dedup)
+    verdict_set = "" if options is None else options.verdict_set
+    removed = dedup.require_run(project.store, names, project.config.dedup, verdict_set)
     plan = export_plan.make_plan(project.store, names, tokenizer, removed, options)
     directory = export.open_directory(plan, out)
     if options is not None and options.eos is None and plan.eos is None:
@@ -164,7 +198,7 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
         )
         # The tokens of a mix are not those of the kept documents.
         is_mix = options is not None and options.mix is not None
-        funnel = report.counted_funnel(project, names, None if is_mix else counted)
+        funnel = report.counted_funnel(project, names, None if is_mix else counted, verdict_set)
         dataset = export.finish(plan, directory, shards, funnel)
     export.record_dataset(project.store, plan, dataset)
     return dataset, funnel

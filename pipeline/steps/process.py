@@ -1,14 +1,14 @@
-"""The process step: it reads archived records, and writes documents, verdicts and signatures.
+"""The process step: it reads archived records, and writes documents, measurements, verdicts and signatures.
 
 A part is a range of records of one sealed WARC file. Its stages are fused: a record becomes a document or is skipped,
-the document is judged, and a kept document is signed for deduplication, before the next record is read.
+the document is measured by all rules and signed for deduplication, before the next record is read. The verdicts follow
+from the measurements alone, so `judge` can make others of the same tables without reading a text.
 Every record that may hold a page, or stands for one (`storage.warc.records.PAGE_TYPES`), becomes exactly one row of the
 verdicts, kept or with its reason. Therefore the numbers of archived, processed and reported records agree.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any
 
 from core import InputError
 from pipeline.configuration import FiltersConfig
@@ -17,6 +17,7 @@ from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
 from pipeline.steps.records.process_parameters import ProcessParameters
+from pipeline.steps.records.rule_set import rule_set, rules_recipe
 from storage.manifest import Input, Manifest, Output, manifest_name, manifests
 from storage.store import Store
 from storage.warc.cdxj import read as read_cdxj
@@ -24,7 +25,7 @@ from storage.warc.cdxj import read as read_cdxj
 NAME = "process"
 VERSION = 6
 RECORDS_PER_PART = 1000
-TABLES = ("documents", "verdicts", "signatures")
+TABLES = ("documents", "measurements", "verdicts", "signatures", "dropped_signatures")
 """The tables of a part. Each lies in a folder of that name."""
 
 
@@ -35,22 +36,16 @@ def step(filters: FiltersConfig, blocklist_name: str = "") -> Step:
     """
     from extract.record_document import EXTRACTORS
     from filters.dedup.signature import SIGNATURE_VERSION
-    from filters.rules.presets import preset_recipe as rules_recipe
 
     recipe = {
         "extractors": list(EXTRACTORS),
         "format": filters.format,
-        "filters": rules_recipe(filters.preset, filters.languages, filters.rules),
+        "filters": rules_recipe(rule_set(filters)),
         "signature": SIGNATURE_VERSION,
         "obey": list(filters.obey),
         "blocklist": blocklist_name,
     }
     return Step(name=NAME, version=VERSION, recipe=recipe)
-
-
-def rule_names(recipe: Mapping[str, Any]) -> list[str]:
-    """Return the names of the rules in a recipe of this step, in their order."""
-    return [str(rule["rule"]) for rule in recipe["filters"]["rules"]]
 
 
 def parts(store: Store, source: str, filters: FiltersConfig, blocklist_name: str = "") -> Iterator[Part]:
@@ -82,9 +77,7 @@ def parts_of(
             inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
             parameters=ProcessParameters(
                 source=source,
-                preset=filters.preset,
-                languages=filters.languages,
-                rules=filters.rules,
+                rules=rule_set(filters),
                 obey=filters.obey,
                 markdown=filters.format == "markdown",
                 blocklist=blocklist_name,
@@ -110,7 +103,7 @@ def require_processed(store: Store, sources: Iterable[str], filters: FiltersConf
 
 def delete_results(store: Store, source: str) -> None:
     """Delete the results of the step for a source, seals first, because no half-deleted result may seem complete."""
-    for kind in ("manifests/process", "signatures", "verdicts", "documents", "quarantine/process"):
+    for kind in (f"manifests/{NAME}", *reversed(TABLES), f"quarantine/{NAME}"):
         for name in list(store.list(f"{kind}/{source}/")):
             store.delete(name)
 

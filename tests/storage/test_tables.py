@@ -86,7 +86,7 @@ def test_verdicts_have_a_column_for_every_measurement_by_name():
 def test_edits_are_found_by_id(tmp_path: Path):
     edits = (Edit(0, 3), Edit(5, 5, "ßx"))
     rows = [verdict(1), verdict(2)]
-    tables.write(tmp_path / "v", tables.verdict_rows([replace(rows[0], edits=edits), rows[1]], ()))
+    tables.write(tmp_path / "v", tables.verdict_rows([replace(rows[0], edits=edits), rows[1]]))
     store = DirectoryStore(tmp_path)
     assert tables.edits_by_id(store, sealed(store, "v")) == {rows[0].id: edits}
 
@@ -118,7 +118,8 @@ def test_no_signatures_are_signatures_too(tmp_path: Path):
 def test_empty_tables_have_their_columns(tmp_path: Path):
     for table in (
         tables.document_rows([]),
-        tables.verdict_rows([], ["x"]),
+        tables.verdict_rows([]),
+        tables.measurement_rows([], ["x"], ["r"]),
         signatures(0),
         tables.REMOVALS.empty_table(),
     ):
@@ -159,8 +160,8 @@ def test_many_rows_are_the_same_bytes_and_several_groups(tmp_path: Path):
 
 def test_measurements_keep_their_nulls_in_any_chunking(tmp_path: Path):
     verdicts = [verdict(number, **({"x": number} if number % 3 else {})) for number in range(100)]
-    tables.write(tmp_path / "one", tables.verdict_rows(verdicts, ["x"]))
-    split = [tables.verdict_rows(verdicts[:50], ["x"]), tables.verdict_rows(verdicts[50:], ["x"])]
+    tables.write(tmp_path / "one", tables.verdict_rows(verdicts))
+    split = [tables.verdict_rows(verdicts[:50]), tables.verdict_rows(verdicts[50:])]
     tables.write(tmp_path / "two", pa.concat_tables(split))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 

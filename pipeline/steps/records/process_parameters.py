@@ -2,15 +2,14 @@
 
 from typing import NamedTuple
 
+from pipeline.steps.records.rule_set import RuleSet
+
 
 class ProcessParameters(NamedTuple):
     """Parameters of a worker besides its inputs."""
 
     source: str
-    preset: str
-    languages: tuple[str, ...]
-    rules: tuple[str, ...]
-    """Names of users' own rules."""
+    rules: RuleSet
     obey: tuple[str, ...]
     markdown: bool
     blocklist: str

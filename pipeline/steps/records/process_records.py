@@ -7,12 +7,13 @@ for deduplication, before the next record is read.
 import dataclasses
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
+import pyarrow as pa
 
 from core import Document, Failure, Verdict, failure_boundary
 from core.failure import FAILURE_PREFIX
@@ -21,26 +22,31 @@ from extract import Skip
 from extract.mime import PLAIN
 from extract.raw_text import declared_language, page_windows
 from extract.record_document import LanguagePrecheck, document_id, extract_document, rights_of
+from filters.decision import decide
 from filters.dedup.signature import minhash, text_hash
-from filters.judge import judge
-from filters.rules.presets import measurement_names, preset_rules
-from filters.text import Rule
+from filters.judge import analyzed
+from filters.measuring import Measurer, measured_columns
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.funnel import EARLY_RULE, funnel_stage, stage_counts
+from pipeline.funnel import EARLY_RULE, edited_count, funnel_stage, stage_counts
 from pipeline.steps import blocklist
 from pipeline.steps.language_precheck import cached_recogniser, is_other_language
+from pipeline.steps.records.measured_rows import measured_rows
 from pipeline.steps.records.process_parameters import ProcessParameters
+from pipeline.steps.records.rule_set import rules_of
 from storage import sealed_reading, tables
 from storage.commoncrawl import index_facts
 from storage.manifest import Input
+from storage.tables import MeasurementRow
 from storage.warc.dropped import DROPPED
 from storage.warc.dropped import decode as dropped
 from storage.warc.records import DAMAGED, PAGE_TYPES, ArchivedRecord
 from storage.warc.revisit import REVISIT
 
 LOGGER = logging.getLogger(__name__)
+LANGUAGE_SCORE = "language_score"
+"""The measurement that every document has, whether or not a rule on languages is among the rules."""
 RIGHTS_RULE = "rights"
 """Name in place of a rule if a page asks not to be used."""
 CRASHED_REASON = "crashed"
@@ -79,43 +85,50 @@ class _SignatureRow(NamedTuple):
 
 
 def make_tables(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOutputs:
-    """Make the three tables of one part."""
+    """Make the tables of one part."""
     (span,) = part.inputs
     task: ProcessParameters = part.parameters
-    chosen = _rules(task.preset, task.languages, task.rules)
+    chosen, languages = rules_of(task.rules), task.rules.languages
     reader = _RecordReader(
         parameters=task,
-        rules=chosen,
-        precheck=partial(language_precheck, task.languages) if task.languages else None,
+        measurer=Measurer(chosen),
+        precheck=partial(language_precheck, languages) if languages else None,
         is_blocked=blocklist.load_blocklist(store, task.blocklist).blocks if task.blocklist else None,
     )
     cached_recogniser()  # outside the failure boundary, because a missing model is no fault of a record
     results = list(_records(store, span, reader, tracker))
+    measured = [result.measured for result in results if result.measured is not None]
+    measurements = tables.measurement_rows(
+        [each.row for each in measured],
+        [*measured_columns(chosen), LANGUAGE_SCORE],
+        [rule.name for rule in chosen],
+    )
+    decisions = decide(chosen, measured_rows(measurements))
+    decided = iter(zip(decisions.rules, decisions.reasons, strict=True))
+    verdicts: list[Verdict] = []
     counts: Counter[str] = Counter()
     for result in results:
+        verdict = result.verdict or _verdict(result, *next(decided))
+        text_bytes = result.text_bytes
+        if verdict.keep and result.measured is not None:
+            text_bytes = result.measured.signature.text_bytes
+        verdicts.append(verdict)
         counts.update(
             stage_counts(
-                funnel_stage(result.verdict),
+                funnel_stage(verdict.rule, verdict.reason),
                 documents=1,
                 payload=result.payload_bytes,
-                text=result.text_bytes,
+                text=text_bytes,
             )
         )
-    documents = [result.document for result in results if result.document is not None]
-    verdicts = [result.verdict for result in results]
-    signatures = [result.signature for result in results if result.signature is not None]
+    counts.update(edited_count(editor) for each in measured for editor in each.editors)
+    keep = decisions.keep
     output_tables = (
-        tables.document_rows(documents),
-        tables.verdict_rows(verdicts, measurement_names(chosen)),
-        tables.signature_rows(
-            ids=[signature.id for signature in signatures],
-            urls=[signature.url for signature in signatures],
-            text_hashes=[signature.text_hash for signature in signatures],
-            text_bytes=[signature.text_bytes for signature in signatures],
-            payload_bytes=[signature.payload_bytes for signature in signatures],
-            fetched_at_ms=[signature.fetched_at_ms for signature in signatures],
-            minhashes=np.array([signature.minhash for signature in signatures], dtype=np.uint32),
-        ),
+        tables.document_rows([result.document for result in results if result.document is not None]),
+        measurements,
+        tables.verdict_rows(verdicts),
+        _signature_rows([each.signature for each, kept in zip(measured, keep, strict=True) if kept]),
+        _signature_rows([each.signature for each, kept in zip(measured, keep, strict=True) if not kept]),
     )
     outputs = tuple(
         store.write(output, table.num_rows, partial(tables.write, table=table))
@@ -124,21 +137,51 @@ def make_tables(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> 
     return PartOutputs(counts=dict(counts), outputs=outputs)
 
 
-class _RecordResult(NamedTuple):
-    """The result of one record."""
+def _verdict(result: "_RecordResult", rule: str, reason: str) -> Verdict:
+    """Return the verdict of a measured document."""
+    assert result.measured is not None
+    row = result.measured.row
+    edits = tuple(row.edits) if not rule else ()
+    return Verdict(
+        id=row.id, keep=not rule, rule=rule, reason=reason, measurements=row.measurements, edits=edits
+    )
 
-    verdict: Verdict
+
+def _signature_rows(rows: Sequence[_SignatureRow]) -> pa.Table:
+    return tables.signature_rows(
+        ids=[row.id for row in rows],
+        urls=[row.url for row in rows],
+        text_hashes=[row.text_hash for row in rows],
+        text_bytes=[row.text_bytes for row in rows],
+        payload_bytes=[row.payload_bytes for row in rows],
+        fetched_at_ms=[row.fetched_at_ms for row in rows],
+        minhashes=np.array([row.minhash for row in rows], dtype=np.uint32),
+    )
+
+
+class _MeasuredDocument(NamedTuple):
+    """What every later decision about a document follows from."""
+
+    row: MeasurementRow
+    editors: tuple[str, ...]
+    signature: _SignatureRow
+
+
+class _RecordResult(NamedTuple):
+    """The result of one record: a verdict, or what it follows from."""
+
     payload_bytes: int
+    verdict: Verdict | None = None
     document: Document | None = None
     text_bytes: int = 0
-    signature: _SignatureRow | None = None
+    measured: _MeasuredDocument | None = None
 
 
 class _RecordReader(NamedTuple):
     """Reads the records of a part."""
 
     parameters: ProcessParameters
-    rules: tuple[Rule, ...]
+    measurer: Measurer
     precheck: LanguagePrecheck | None
     is_blocked: Callable[[str], bool] | None
 
@@ -156,14 +199,38 @@ class _RecordReader(NamedTuple):
         if reason is not None:
             verdict = _skip_verdict(self.parameters.source, record, reason, early=True)
             return _RecordResult(verdict=verdict, payload_bytes=payload)
-        found, verdict = _extract_and_judge(record, self.parameters, self.precheck, self.rules)
-        if found is None:
-            return _RecordResult(verdict=verdict, payload_bytes=payload)
+        found = _extract(record, self.parameters, self.precheck)
+        if isinstance(found, Verdict):
+            return _RecordResult(verdict=found, payload_bytes=payload)
+        with failure_boundary("judge"):
+            language = cached_recogniser()(found.text)
+            found = dataclasses.replace(found, language=language.code)
+            refusal = rights_of(found).refusal(self.parameters.obey)
+            measured = None if refusal is not None else self.measurer.measure(analyzed(found, language))
         with failure_boundary("sign"):
             text_bytes = tables.require_storable(found)
-            signed = _sign(found, payload) if verdict.keep else None
+            if measured is None:
+                verdict = Verdict(
+                    id=found.id, keep=False, rule=RIGHTS_RULE, reason=str(refusal), measurements={}
+                )
+                return _RecordResult(
+                    verdict=verdict, payload_bytes=payload, document=found, text_bytes=text_bytes
+                )
+            row = MeasurementRow(
+                id=found.id,
+                language=found.language,
+                payload_bytes=payload,
+                text_bytes=text_bytes,
+                edits=measured.edits,
+                measurements={**measured.measurements, LANGUAGE_SCORE: language.score},
+                reasons=measured.reasons,
+            )
+            signature = _sign(found, measured.text, payload)
         return _RecordResult(
-            verdict=verdict, payload_bytes=payload, document=found, text_bytes=text_bytes, signature=signed
+            payload_bytes=payload,
+            document=found,
+            text_bytes=text_bytes,
+            measured=_MeasuredDocument(row=row, editors=measured.editors, signature=signature),
         )
 
 
@@ -240,35 +307,27 @@ def _payload_bytes(record: ArchivedRecord) -> int:
     return len(record.payload) if remains is None else remains.length
 
 
-def _sign(found: Document, payload_bytes: int) -> _SignatureRow:
+def _sign(found: Document, text: str, payload_bytes: int) -> _SignatureRow:
+    """Return the signature of a document whose edited text is `text`."""
     return _SignatureRow(
         id=found.id,
         url=found.url,
-        text_hash=text_hash(found.text),
-        text_bytes=len(found.text.encode()),
+        text_hash=text_hash(text),
+        text_bytes=len(text.encode()),
         payload_bytes=payload_bytes,
         fetched_at_ms=found.fetched_at_ms,
-        minhash=minhash(found.text),
+        minhash=minhash(text),
     )
 
 
-@cache
-def _rules(preset: str, languages: tuple[str, ...], own: tuple[str, ...]) -> tuple[Rule, ...]:
-    return preset_rules(preset, languages, own)
-
-
-def _extract_and_judge(
-    record: ArchivedRecord,
-    task: ProcessParameters,
-    precheck: LanguagePrecheck | None,
-    chosen: tuple[Rule, ...],
-) -> tuple[Document | None, Verdict]:
+def _extract(
+    record: ArchivedRecord, task: ProcessParameters, precheck: LanguagePrecheck | None
+) -> Document | Verdict:
+    """Return the document of a record, or the verdict if it has none."""
     with failure_boundary("extract"):
         if record.type == DROPPED and (remains := dropped(record.payload)) is not None:
             identity = document_id(task.source, record.ref)
-            return None, Verdict(
-                id=identity, keep=False, rule="archive", reason=remains.reason, measurements={}
-            )
+            return Verdict(id=identity, keep=False, rule="archive", reason=remains.reason, measurements={})
         problem = record.problem or ""
         found = (
             Skip(reason=problem)
@@ -278,13 +337,8 @@ def _extract_and_judge(
             else extract_document(record, task.source, language_precheck=precheck, markdown=task.markdown)
         )
     if isinstance(found, Skip):
-        return None, _skip_verdict(task.source, record, found.reason, early=found.is_early)
-    with failure_boundary("judge"):
-        language = cached_recogniser()(found.text)
-        found = dataclasses.replace(found, language=language.code)
-        if (reason := rights_of(found).refusal(task.obey)) is not None:
-            return found, Verdict(id=found.id, keep=False, rule=RIGHTS_RULE, reason=reason, measurements={})
-        return found, judge(found, language, chosen)
+        return _skip_verdict(task.source, record, found.reason, early=found.is_early)
+    return found
 
 
 def language_precheck(wanted: tuple[str, ...], html: str) -> str | None:
