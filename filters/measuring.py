@@ -7,7 +7,7 @@ no measurement reaches (`thresholds.relaxed`). A rule sees the text as the rules
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core import Edit
+from core import Edit, InputError
 from filters.edits import compose
 from filters.text import AnalyzedText, Rule
 from filters.thresholds import relaxed, spaced_column, thresholds_of
@@ -81,3 +81,15 @@ def measured_columns(rules: Sequence[Rule]) -> list[str]:
     names = {name for rule in rules for name in rule.measures}
     spaced = {spaced_column(rule.name) for rule in rules if any(t.is_for_spaced for t in thresholds_of(rule))}
     return sorted(names | spaced)
+
+
+def require_own_columns(rules: Sequence[Rule]) -> None:
+    """Raise `InputError` if two rules measure something under one name, because only one column can have it."""
+    owners: dict[str, str] = {}
+    for rule in rules:
+        for name in measured_columns([rule]):
+            if owners.setdefault(name, rule.name) != rule.name:
+                raise InputError(
+                    f"filters.rules: {rule.name} and {owners[name]} both measure {name!r}; give one of the measurements"
+                    " another name"
+                )

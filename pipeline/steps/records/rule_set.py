@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import InputError
@@ -62,7 +61,6 @@ def with_settings(filters: FiltersConfig, settings: Iterable[str]) -> FiltersCon
     return filters
 
 
-@cache
 def rules_of(chosen: RuleSet) -> tuple[Rule, ...]:
     """Return the rules in their order. Raise `InputError` if a preset, a rule or a threshold is not known."""
     from filters.rules.presets import preset_rules
