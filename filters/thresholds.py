@@ -22,6 +22,8 @@ from filters.rules.fineweb import UNPUNCTUATED_LANGUAGES, FineWeb
 from filters.rules.gopher import GopherQuality, GopherRepetition
 from filters.text import Rule
 
+OTHER_LANGUAGE = "other_language"
+"""Reason of `LanguageRule` for a text in a language that is not wanted."""
 Comparison = Literal["<", "<=", ">", ">="]
 
 
@@ -59,7 +61,7 @@ def _(rule: LanguageRule) -> tuple[Threshold, ...]:
     wanted = frozenset(rule.languages)
     return (
         Threshold(
-            reason="other_language",
+            reason=OTHER_LANGUAGE,
             measurement="language_score",
             drops=">=",
             value=-math.inf,
