@@ -6,8 +6,9 @@ A command parses its options, calls one function, and prints the result. It impo
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
     from pipeline.reports.rule_scan import RuleScan
 
 
+class DocumentGroup(StrEnum):
+    """The names of `pipeline.reports.rule_scan.GROUP_KINDS`, which this module cannot import."""
+
+    LANGUAGE = "language"
+    SOURCE = "source"
+    DOMAIN = "domain"
+
+
 def report_command(
     names: Names = None,
     plot: Annotated[
@@ -37,7 +46,7 @@ def report_command(
         ),
     ] = None,
     by: Annotated[
-        list[Literal["language", "source", "domain"]] | None,
+        list[DocumentGroup] | None,
         typer.Option(
             "--by",
             help="Show the documents by language, source or domain; may be given again. Reads all measurements.",
@@ -124,7 +133,7 @@ def report_command(
         from pipeline.reports.rule_tables import render_groups, render_rules
 
         for kind in dict.fromkeys(by or ()):
-            render_groups(scan, kind, funnel, console())
+            render_groups(scan, kind.value, funnel, console())
         if rules:
             render_rules(scan, console())
     cost_table.render(costs, console())

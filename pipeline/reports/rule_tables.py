@@ -57,7 +57,7 @@ def render_groups(scan: RuleScan, kind: GroupKind, funnel: Funnel, console: Cons
         "kept text",
         "tokens",
     ):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", overflow="fold")
     for name, counts in largest_groups(scan.groups[kind]).items():
         tokens = tokens_of(counts, funnel)
         table.add_row(
@@ -78,7 +78,7 @@ def render_rules(scan: RuleScan, console: Console) -> None:
     table = Table(title=f"Rules on {scan.measured:,} measured documents", title_justify="left")
     table.add_column("rule", overflow="fold")
     for column in ("drops first", "would drop alone", "only this one drops", "text", "most shared with"):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", overflow="fold")
     for counts in scan.rules:
         shared = max(counts.shared.items(), key=lambda item: (item[1], item[0]), default=("", 0))
         table.add_row(
