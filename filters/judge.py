@@ -38,4 +38,6 @@ def judge(document: Document, language: LanguagePrediction, rules: Sequence[Rule
 
 def analyzed(document: Document, language: LanguagePrediction) -> AnalyzedText:
     """Return the text of a document as rules see it."""
-    return AnalyzedText(text=document.text, language=language.code, language_score=language.score)
+    return AnalyzedText(
+        text=document.text, language=language.code, language_score=language.score, url=document.url
+    )
