@@ -174,6 +174,13 @@ class FiltersConfig:
             example="[filters.language_thresholds]",
         ),
     ] = field(default_factory=dict)
+    thresholds: Annotated[
+        Mapping[str, float],
+        Key(
+            "other thresholds than those of the preset (docs/guides/thresholds.md)",
+            example="[filters.thresholds]",
+        ),
+    ] = field(default_factory=dict)
     obey: Annotated[
         tuple[str, ...],
         _OBEYABLE,

@@ -3,40 +3,51 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
 from core import InputError
-from pipeline.funnel import Funnel, Stage, TokenCounts, make_funnel
+from pipeline.funnel import EARLY_RULE, REMOVAL_KINDS, Funnel, Stage, TokenCounts, make_funnel
 from pipeline.open_project import OpenProject
+from pipeline.reports.published_bands import flags
 from pipeline.steps import dedup
 from pipeline.steps.export import tokenizer_of
-from pipeline.steps.process import EARLY_RULE, rule_names
+from pipeline.steps.records.rule_set import rule_names
+from pipeline.steps.verdicts.verdict_sets import judged_parts
 from pipeline.terminal.byte_text import byte_text
+from storage import tables
 from storage.manifest import Manifest, manifests
 from storage.warc.records import page_records
 
-REMOVAL_KINDS = ("exact", "url", "near")
-"""Kinds of removals, in the order in which they are decided."""
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
-def funnel_of(project: OpenProject, names: Sequence[str]) -> Funnel:
+def funnel_of(project: OpenProject, names: Sequence[str], verdict_set: str = "") -> Funnel:
     """Return the funnel of some sources, with deduplication if that was made of the same sources, and with the tokens
     of the first recorded export of all kept documents. Mixes leave documents out and repeat others, so they do not
     count.
     """
-    removals = dedup.find(project.store, names, project.config.dedup)
-    return _funnel(project, names, removals, _tokens(project, removals))
+    removals = dedup.find(project.store, names, project.config.dedup, verdict_set)
+    return _funnel(project, names, verdict_set, removals, _tokens(project, removals))
 
 
-def counted_funnel(project: OpenProject, names: Sequence[str], tokens: TokenCounts | None) -> Funnel:
+def counted_funnel(
+    project: OpenProject, names: Sequence[str], tokens: TokenCounts | None, verdict_set: str = ""
+) -> Funnel:
     """Return the same with these tokens, or with none. It does not depend on other exports."""
-    return _funnel(project, names, dedup.find(project.store, names, project.config.dedup), tokens)
+    removals = dedup.find(project.store, names, project.config.dedup, verdict_set)
+    return _funnel(project, names, verdict_set, removals, tokens)
 
 
 def _funnel(
-    project: OpenProject, names: Sequence[str], removals: Manifest | None, tokens: TokenCounts | None
+    project: OpenProject,
+    names: Sequence[str],
+    verdict_set: str,
+    removals: Manifest | None,
+    tokens: TokenCounts | None,
 ) -> Funnel:
     stage_counts: Counter[str] = Counter()
     archived = 0
@@ -45,9 +56,9 @@ def _funnel(
         archived += sum(
             page_records(manifest.counts) for manifest in manifests(project.store, "archive", name)
         )
-        for manifest in manifests(project.store, "process", name):
-            stage_counts.update(manifest.counts)
-            rule_order.extend(rule for rule in rule_names(manifest.recipe) if rule not in rule_order)
+        for judged in judged_parts(project.store, name, verdict_set):
+            stage_counts.update(judged.counts)
+            rule_order.extend(rule for rule in rule_names(judged.recipe) if rule not in rule_order)
     removed = _removal_stages(removals) if removals is not None else []
     seen = sum(count for key, count in stage_counts.items() if key.endswith(".documents"))
     return make_funnel(names, stage_counts, rule_order, removed, tokens, archived - seen)
@@ -79,6 +90,8 @@ def render(funnel: Funnel, console: Console) -> None:
             f"{byte_text(funnel.payload_bytes)}",
             style="dim",
         )
+    for flag in flags(funnel):
+        console.print(f"far from publications: {flag}", style="yellow")
     if any(stage.tokens is not None and stage.tokens_estimated for stage in funnel.stages):
         console.print(
             "~ tokens of text that was not exported: its bytes at the rate of the exported documents",
@@ -88,13 +101,13 @@ def render(funnel: Funnel, console: Console) -> None:
 
 def plot(funnel: Funnel, path: Path) -> None:
     """Draw the funnel as a PNG, SVG or PDF file. Raise `InputError` if matplotlib or the format is missing."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
-    except ImportError:
-        raise InputError(
-            "--plot needs matplotlib; install the extra 'plot' (docs/guides/install.md)"
-        ) from None
-    figure = Figure(figsize=(9, 1.2 + 0.32 * (len(funnel.stages) + 1)), layout="constrained")
+    save_figure(funnel_figure(funnel), path, "--plot")
+
+
+def funnel_figure(funnel: Funnel) -> "Figure":
+    """Return the picture of the funnel. Raise `InputError` if matplotlib is missing."""
+    figure_of = require_plots()
+    figure = figure_of(figsize=(9, 1.2 + 0.32 * (len(funnel.stages) + 1)), layout="constrained")
     axes = figure.subplots()
     left = total = funnel.records
     for row, stage in enumerate(funnel.stages):
@@ -115,10 +128,40 @@ def plot(funnel: Funnel, path: Path) -> None:
     axes.set_xlabel("records")
     axes.set_title(f"{', '.join(funnel.sources)}: {total:,} archived records, {funnel.kept.documents:,} kept")
     axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def require_plots() -> "type[Figure]":
+    """Return the class of pictures. Raise `InputError` if matplotlib is missing."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        raise InputError(
+            "--plot needs matplotlib; install the extra 'plot' (docs/guides/install.md)"
+        ) from None
+    return Figure
+
+
+def save_figure(figure: "Figure", path: Path, option: str) -> None:
+    """Write a picture. Raise `InputError`, which names the option, if the file or its format is impossible."""
     try:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as error:
-        raise InputError(f"--plot {path}: cannot be written ({error})") from None
+        raise InputError(f"{option} {path}: cannot be written ({error})") from None
+
+
+def removed_ids(project: OpenProject, names: Sequence[str], verdict_set: str = "") -> frozenset[str]:
+    """Return the ids of the documents that deduplication removed from these sources; none if it was not made."""
+    removals = dedup.find(project.store, names, project.config.dedup, verdict_set)
+    if removals is None:
+        return frozenset()
+    schema = tables.columns(tables.REMOVALS, "id")
+    return frozenset(
+        str(id_)
+        for output in removals.outputs
+        for rows in tables.row_groups(project.store, output, schema)
+        for id_ in rows["id"].to_pylist()
+    )
 
 
 def _removal_stages(manifest: Manifest) -> list[Stage]:

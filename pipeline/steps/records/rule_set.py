@@ -1,0 +1,127 @@
+"""`RuleSet`: which rules judge documents, with which thresholds, as the configuration says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from core import InputError
+from pipeline.configuration import LANGUAGE, FiltersConfig
+
+if TYPE_CHECKING:
+    from filters.models.language import LanguageModel
+    from filters.text import Rule
+
+
+class RuleSet(NamedTuple):
+    """The names and numbers that rules follow from. It can be sent to a worker and compared."""
+
+    preset: str
+    languages: tuple[str, ...]
+    own: tuple[str, ...]
+    """Names of users' own rules."""
+    language_model: LanguageModel = "ensemble"
+    language_thresholds: tuple[tuple[str, float], ...] = ()
+    """Minimum scores of languages other than the model's own, sorted."""
+    thresholds: tuple[tuple[str, float], ...] = ()
+    """Thresholds other than the rules' own, by `rule.parameter`, sorted."""
+
+
+def rule_set(filters: FiltersConfig) -> RuleSet:
+    """Return the rules of a configuration."""
+    return RuleSet(
+        preset=filters.preset,
+        languages=filters.languages,
+        own=filters.rules,
+        language_model=filters.language_model,
+        language_thresholds=tuple(sorted(filters.language_thresholds.items())),
+        thresholds=tuple(sorted(filters.thresholds.items())),
+    )
+
+
+def with_settings(filters: FiltersConfig, settings: Iterable[str]) -> FiltersConfig:
+    """Return a configuration with the values that `--set` names. Raise `InputError` if one is not valid."""
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key:
+            raise InputError(
+                f"--set {setting}: write it as KEY=VALUE, such as gopher_quality.fewest_words=30"
+            )
+        if key == "preset":
+            filters = replace(filters, preset=value)
+        elif key == "languages":
+            codes = tuple(code for code in value.split(",") if code)
+            if not all(map(LANGUAGE.fullmatch, codes)):
+                raise InputError(f"--set {setting}: languages must be codes of ISO 639 such as en,de")
+            filters = replace(filters, languages=codes)
+        else:
+            try:
+                number = float(value)
+            except ValueError:
+                raise InputError(f"--set {setting}: {value!r} is no number") from None
+            if not math.isfinite(number):
+                raise InputError(f"--set {setting}: the value must be finite")
+            filters = replace(filters, thresholds={**filters.thresholds, key: number})
+    return filters
+
+
+def rules_of(chosen: RuleSet) -> tuple[Rule, ...]:
+    """Return the rules in their order. Raise `InputError` if a preset, a rule or a threshold is not known."""
+    from filters.rules.presets import LanguageOptions, preset_rules
+    from filters.thresholds import with_thresholds
+
+    language = LanguageOptions(model=chosen.language_model, thresholds=chosen.language_thresholds)
+    rules = preset_rules(chosen.preset, chosen.languages, chosen.own, language)
+    return with_thresholds(rules, dict(chosen.thresholds))
+
+
+def rules_recipe(chosen: RuleSet) -> dict[str, Any]:
+    """Return every rule with all its parameters, for fingerprints. Raise `InputError` as `rules_of`."""
+    from filters.models.language import model_recipe
+
+    return {
+        "preset": chosen.preset,
+        "languages": list(chosen.languages),
+        # Every document is measured by it, also if all languages are kept.
+        "language": model_recipe(chosen.language_model),
+        "rules": [{"rule": rule.name, **rule.recipe} for rule in rules_of(chosen)],
+    }
+
+
+def rule_names(recipe: Any) -> list[str]:
+    """Return the names of the rules in a recipe of `process` or `judge`, in their order."""
+    return [str(rule["rule"]) for rule in recipe["filters"]["rules"]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRule:
+    """A rule of a user, of which a report knows what it decided and not how."""
+
+    name: str
+
+
+def rules_in(recipe: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the rules of a recipe of `process` or `judge` with its thresholds, without importing users' rules."""
+    from filters.rules.chosen_rules import RULES
+    from filters.rules.presets import preset_rules
+    from filters.thresholds import thresholds_of
+
+    made = recipe["filters"]
+    known: dict[str, Any] = {name: kind() for name, kind in RULES.items()}
+    known |= {rule.name: rule for rule in preset_rules(made["preset"], tuple(made["languages"]))}
+    found: list[Any] = []
+    for entry in made["rules"]:
+        rule = known.get(entry["rule"], StoredRule(name=entry["rule"]))
+        for field in {each.parameter.partition(".")[0] for each in thresholds_of(rule)} - {""}:
+            rule = replace(rule, **{field: _pairs(entry[field])})
+        found.append(rule)
+    return tuple(found)
+
+
+def _pairs(value: Any) -> Any:
+    """Return a list or an object of JSON as the pairs that a rule holds, and any other value as it is."""
+    if isinstance(value, dict):
+        return tuple(value.items())
+    return tuple(map(tuple, value)) if isinstance(value, list) else value
