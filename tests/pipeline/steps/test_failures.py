@@ -95,7 +95,6 @@ def made(store):
         (process, "judge", "judge"),
         (tables, "require_storable", "sign"),
         (process, "sign", "sign"),
-        (process, "text_hash", "sign"),
         (records, "_record", "record"),
     ],
 )
