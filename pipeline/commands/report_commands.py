@@ -112,7 +112,7 @@ def report_command(
     opened = OpenProject.at(project)
     sources = require_sources(opened, names)
     if duplicates:
-        _report_duplicates(opened, sources, plot, as_json=as_json)
+        _report_duplicates(opened, sources, plot, verdicts, as_json=as_json)
         return
     if dropped is not None:
         _print_dropped(opened, sources, dropped, sample, verdicts, as_json=as_json)
@@ -154,14 +154,14 @@ def report_command(
 
 
 def _report_duplicates(
-    opened: OpenProject, sources: tuple[str, ...], plot: Path | None, *, as_json: bool
+    opened: OpenProject, sources: tuple[str, ...], plot: Path | None, verdicts: str, *, as_json: bool
 ) -> None:
     from pipeline.duplicates.duplicate_output import draw_matrix, render_report
     from pipeline.duplicates.duplicate_report import duplicate_report
     from pipeline.steps import dedup
 
-    removed = dedup.require_run(opened.store, sources, opened.config.dedup)
-    found = duplicate_report(opened.store, sources, removed)
+    removed = dedup.require_run(opened.store, sources, opened.config.dedup, verdicts)
+    found = duplicate_report(opened.store, sources, removed, verdicts)
     if plot is not None:
         draw_matrix(found, plot)
     if as_json:

@@ -193,7 +193,14 @@ def dedup_command(
     from pipeline.duplicates.dedup_audit import audit
     from pipeline.duplicates.duplicate_output import render_audit
 
-    found = audit(opened.store, sources, manifest, opened.config.dedup, sample=sample or AUDITED_DOCUMENTS)
+    found = audit(
+        opened.store,
+        sources,
+        manifest,
+        opened.config.dedup,
+        sample=sample or AUDITED_DOCUMENTS,
+        verdict_set=verdicts,
+    )
     print_result(as_json, {**body, "audit": found.to_dict()}, f"duplicates: {line}")
     if not as_json:
         render_audit(found, console())

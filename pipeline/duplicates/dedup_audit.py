@@ -12,7 +12,7 @@ Memory holds 15 kB a document of the sample; every table of documents is read on
 
 import heapq
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -26,14 +26,18 @@ from core import InputError
 from pipeline.configuration import DedupConfig
 from pipeline.duplicates.reference_shingles import reference_shingles
 from pipeline.duplicates.stored_minhashes import require_datasketch
+from pipeline.edited_texts import with_edits
+from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
 from storage import tables
-from storage.manifest import Manifest, Output, manifests
+from storage.manifest import Manifest, Output
 from storage.store import Store
 
 PERMUTATIONS, BANDS, ROWS = 128, 32, 4
 MAX_PARTNERS = 100
 """Proposed documents that one document is compared with: bounds the pairs of a cluster of thousands."""
 
+_Parts = Sequence[tuple[str, JudgedPart]]
+"""Parts of the process step, each with its source."""
 _IDS = pa.schema([tables.SIGNATURES.field("id")])
 _TEXTS = pa.schema([tables.DOCUMENTS.field(name) for name in ("id", "url", "text")])
 
@@ -105,9 +109,15 @@ class _Text(NamedTuple):
 
 
 def audit(
-    store: Store, sources: Sequence[str], removed: Manifest, config: DedupConfig, *, sample: int
+    store: Store,
+    sources: Sequence[str],
+    removed: Manifest,
+    config: DedupConfig,
+    *,
+    sample: int,
+    verdict_set: str = "",
 ) -> DedupAudit:
-    """Check the removals of the sources on a sample of so many documents.
+    """Check the removals among the documents that a set of verdicts keeps, on a sample of so many.
 
     Raise `InputError` if near duplicates stay, or datasketch is not installed, and `CorruptData` if a table is damaged.
     """
@@ -115,11 +125,12 @@ def audit(
         raise InputError('dedup --audit: near duplicates are not looked for, because dedup.near is "off"')
     require_datasketch()
     (table,) = removed.outputs
-    documents, drawn = _draw(store, sources, sample)
+    parts = [(source, part) for source in sources for part in judged_parts(store, source, verdict_set)]
+    documents, drawn = _draw(store, parts, sample)
     removals = dict(_removals_of(store, table, drawn))
     chosen = drawn | {removal.witness for removal in removals.values()}
     gone = {id_ for id_, _ in _removals_of(store, table, chosen)}
-    texts = dict(_texts(store, sources, chosen))
+    texts = dict(_texts(store, parts, chosen))
     pairs = list(_similar_pairs(texts, config))
     missed = [
         _pair("missed", texts, (one, other), jaccard)
@@ -138,14 +149,14 @@ def audit(
     )
 
 
-def _draw(store: Store, sources: Sequence[str], sample: int) -> tuple[int, set[str]]:
+def _draw(store: Store, parts: _Parts, sample: int) -> tuple[int, set[str]]:
     """Return the number of kept documents, and the ids of the sample."""
     counted = 0
 
     def ids() -> Iterator[tuple[int, str]]:
         nonlocal counted
-        for _, output in _outputs(store, sources, "signatures"):
-            for group in tables.row_groups(store, output, _IDS):
+        for _, part in parts:
+            for group in tables.row_groups(store, part.signatures, _IDS):
                 counted += group.num_rows
                 for id_ in group["id"].to_pylist():
                     yield xxhash.xxh3_64_intdigest(f"audit {id_}".encode()), str(id_)
@@ -161,11 +172,13 @@ def _removals_of(store: Store, table: Output, ids: set[str]) -> Iterator[tuple[s
             yield row["id"], _Removal(row["witness"], row["kind"], row["similarity"])
 
 
-def _texts(store: Store, sources: Sequence[str], ids: set[str]) -> Iterator[tuple[str, _Text]]:
+def _texts(store: Store, parts: _Parts, ids: set[str]) -> Iterator[tuple[str, _Text]]:
     wanted = pa.array(sorted(ids), pa.string())
-    for source, output in _outputs(store, sources, "documents"):
-        for group in tables.row_groups(store, output, _TEXTS):
-            for row in group.filter(pc.is_in(group["id"], value_set=wanted)).to_pylist():
+    for source, part in parts:
+        edits = tables.edits_by_id(store, part.verdicts)
+        for group in tables.row_groups(store, part.documents, _TEXTS):
+            chosen = group.filter(pc.is_in(group["id"], value_set=wanted))
+            for row in with_edits(pa.table(chosen), edits).to_pylist():
                 yield row["id"], _text(source, row["url"], row["text"])
 
 
@@ -231,11 +244,3 @@ def _jaccard(one: _Text, other: _Text) -> float:
     common = len(np.intersect1d(one.shingles, other.shingles, assume_unique=True))
     union = len(one.shingles) + len(other.shingles) - common
     return common / union if union else 0.0
-
-
-def _outputs(store: Store, sources: Iterable[str], kind: str) -> Iterator[tuple[str, Output]]:
-    for source in sources:
-        for manifest in manifests(store, "process", source):
-            for output in manifest.outputs:
-                if output.name.startswith(f"{kind}/"):
-                    yield source, output

@@ -89,22 +89,31 @@ def draw_matrix(found: DuplicateReport, path: Path) -> None:
     from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
 
     count = len(found.sources)
-    figure = Figure(figsize=(3 + 0.6 * count, 2 + 0.5 * count), layout="constrained")
+    figure = Figure(figsize=(3.5 + 0.6 * count, 2.6 + 0.5 * count), layout="constrained")
     axes = figure.subplots()
     shares = [
         [removed / documents if documents else 0.0 for removed in row]
         for row, documents in zip(found.matrix, found.documents, strict=True)
     ]
-    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=max(*map(max, shares), 0.01), aspect="auto")
+    largest = max(*map(max, shares), 0.01)
+    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=largest, aspect="auto")
     for row, values in enumerate(shares):
         for column, share in enumerate(values):
             if found.matrix[row][column]:
-                axes.text(column, row, f"{share:.1%}", ha="center", va="center", fontsize=8)
+                axes.text(
+                    column,
+                    row,
+                    f"{share:.1%}",
+                    ha="center",
+                    va="center",
+                    fontsize=8,
+                    color="white" if share > largest / 2 else "black",
+                )
     axes.set_xticks(range(count), found.sources, rotation=45, ha="right")
     axes.set_yticks(range(count), found.sources)
     axes.set_xlabel("source whose document stays")
     axes.set_ylabel("source of the duplicate")
-    figure.colorbar(image, format=lambda share, _: f"{share:.0%}", label="of the kept documents of the row")
+    figure.colorbar(image, format=lambda share, _: f"{share:.0%}", label="of the kept documents")
     try:
         figure.savefig(path)
     except (OSError, ValueError) as error:

@@ -17,8 +17,9 @@ from filters.dedup.dedup_rows import ID, WITNESS, find
 from filters.dedup.zsets import Rows, sort_order, starts_of
 from frontier import canonicalize
 from frontier.urls.scope import registered_domain
+from pipeline.steps.verdicts.verdict_sets import judged_parts
 from storage import tables
-from storage.manifest import Manifest, manifests
+from storage.manifest import Manifest
 from storage.store import Store
 
 CLUSTERS, DOMAINS = 20, 20
@@ -72,8 +73,12 @@ class DuplicateReport:
         return asdict(self)
 
 
-def duplicate_report(store: Store, sources: Sequence[str], removed: Manifest) -> DuplicateReport:
-    """Return the report of a run of deduplication. Raise `CorruptData` if a table is damaged."""
+def duplicate_report(
+    store: Store, sources: Sequence[str], removed: Manifest, verdict_set: str = ""
+) -> DuplicateReport:
+    """Return the report of a run of deduplication of the documents that a set of verdicts keeps. Raise `CorruptData` if
+    a table is damaged.
+    """
     removals = _removals(store, removed)
     roots = cluster_roots(removals)
     order = sort_order(roots, ID)
@@ -89,7 +94,7 @@ def duplicate_report(store: Store, sources: Sequence[str], removed: Manifest) ->
     counts = [0] * len(sources)
     urls: dict[int, str] = {}
     members: dict[int, list[str]] = {at: [] for at in largest}
-    for number, ids, places in _places(store, sources):
+    for number, ids, places in _places(store, sources, verdict_set):
         counts[number] += len(ids)
         is_removed, is_stay = find(ids, removals), find(ids, stays)
         source_of_removed[is_removed[is_removed >= 0]] = number
@@ -142,14 +147,12 @@ def _removals(store: Store, removed: Manifest) -> Rows:
     return np.concatenate(pieces)
 
 
-def _places(store: Store, sources: Sequence[str]) -> Iterator[tuple[int, Rows, list[str]]]:
+def _places(store: Store, sources: Sequence[str], verdict_set: str) -> Iterator[tuple[int, Rows, list[str]]]:
     """Yield the number of a source, and ids and URLs of some of its kept documents."""
     for number, source in enumerate(sources):
-        for manifest in manifests(store, "process", source):
-            for output in manifest.outputs:
-                if output.name.startswith("signatures/"):
-                    for group in tables.row_groups(store, output, _PLACES):
-                        yield number, _words(group["id"]), cast("list[str]", group["url"].to_pylist())
+        for part in judged_parts(store, source, verdict_set):
+            for group in tables.row_groups(store, part.signatures, _PLACES):
+                yield number, _words(group["id"]), cast("list[str]", group["url"].to_pylist())
 
 
 def _words(ids: "pa.ChunkedArray[Any]") -> Rows:

@@ -46,8 +46,8 @@ from storage.warc.records import DAMAGED, PAGE_TYPES, ArchivedRecord
 from storage.warc.revisit import REVISIT
 
 LOGGER = logging.getLogger(__name__)
-LANGUAGE_SCORE = "language_score"
-"""The measurement that every document has, whether or not a rule on languages is among the rules."""
+LANGUAGE_MEASURES = ("language_score", "language_share")
+"""The measurements that every document has, whether or not a rule on languages is among the rules."""
 RIGHTS_RULE = "rights"
 """Name in place of a rule if a page asks not to be used."""
 CRASHED_REASON = "crashed"
@@ -103,7 +103,7 @@ def make_tables(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> 
     measured = [result.measured for result in results if result.measured is not None]
     measurements = tables.measurement_rows(
         [each.row for each in measured],
-        [*measured_columns(chosen), LANGUAGE_SCORE],
+        [*measured_columns(chosen), *LANGUAGE_MEASURES],
         [rule.name for rule in chosen],
     )
     decisions = decide(chosen, measured_rows(measurements))
@@ -226,7 +226,10 @@ class _RecordReader(NamedTuple):
                 payload_bytes=payload,
                 text_bytes=text_bytes,
                 edits=measured.edits,
-                measurements={**measured.measurements, LANGUAGE_SCORE: language.score},
+                measurements={
+                    **measured.measurements,
+                    **dict(zip(LANGUAGE_MEASURES, (language.score, language.share), strict=True)),
+                },
                 reasons=measured.reasons,
             )
             signature = (

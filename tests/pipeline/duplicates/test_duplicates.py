@@ -10,10 +10,12 @@ from datasketch import LeanMinHash, MinHash, MinHashLSH
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from typer.testing import CliRunner
 
 import thresher
 from core import InputError
 from filters.dedup.signature import minhash, shingle_hashes
+from pipeline.commands.app import app
 from pipeline.configuration import DedupConfig
 from pipeline.duplicates.dedup_audit import audit
 from pipeline.duplicates.duplicate_output import draw_matrix, render_audit, render_report
@@ -185,3 +187,31 @@ def test_words_on_arrays_are_those_of_the_rules(text):
     by_rule = {shingle: shingle_number(shingle.encode()) for shingle in reference_shingles(text)}
     assert set(shingle_hashes(text).tolist()) == set(by_rule.values())
     assert len(np.unique(shingle_hashes(text))) == len(by_rule)
+
+
+def invoked(*words):
+    return CliRunner().invoke(app, [*map(str, words)])
+
+
+def test_the_commands_print_the_audit_and_the_report(project, removed, tmp_path):
+    said = invoked("dedup", "--audit", "--sample", 100, "--json", "--project", project.directory)
+    assert said.exit_code == 0, said.output
+    body = json.loads(said.stdout.splitlines()[-1])
+    assert (body["audit"]["recall"], body["audit"]["precision"], body["audit"]["sampled"]) == (1.0, 1.0, 40)
+    assert sum(body["removed"].values()) == 9
+    picture = tmp_path / "matrix.png"
+    said = invoked("report", "--duplicates", "--plot", picture, "--json", "--project", project.directory)
+    assert json.loads(said.stdout)["matrix"] == [[7, 0], [2, 0]]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert (
+        "9 of 40 kept documents" in invoked("report", "--duplicates", "--project", project.directory).stdout
+    )
+
+
+def test_a_sample_without_an_audit_and_a_report_of_nothing_are_refused(project):
+    refused = invoked("dedup", "--sample", 5, "--project", project.directory)
+    assert isinstance(refused.exception, InputError)
+    assert "add --audit" in str(refused.exception)
+    refused = invoked("report", "books", "--duplicates", "--project", project.directory)
+    assert isinstance(refused.exception, InputError)
+    assert "run `thresher dedup books` first" in str(refused.exception)

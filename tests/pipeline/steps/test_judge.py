@@ -33,7 +33,7 @@ CHANGES = {
     "repetition": ["gopher_repetition.lines=0.9", "gopher_repetition.line_characters=1"],
     "n-grams": [f"gopher_repetition.repeated.{n}=0.9" for n in range(5, 11)] + ["gopher_repetition.top.2=0.01"],
     "sentences": ["c4.fewest_sentences=1", "gopher_quality.fewest_words=1", "fineweb.most_short_lines=2"],
-    "language": ["language.threshold=1"],
+    "language": ["language.thresholds.en=1"],
     "everything": [
         *("gopher_repetition.lines=2", "gopher_repetition.line_characters=2", "gopher_quality.fewest_words=0"),
         *("gopher_quality.most_symbols=9", "c4.fewest_sentences=0", "fineweb.most_short_lines=2"),

@@ -40,7 +40,7 @@ def test_wanted_languages_are_kept_and_mixed_texts_are_reported(tmp_path):
     names = {id_: url.rpartition("/")[2] for id_, url in column(tmp_path, "documents", "url").items()}
     languages = {names[id_]: code for id_, code in column(tmp_path, "documents", "language").items()}
     reasons = {names[id_]: reason for id_, reason in column(tmp_path, "verdicts", "reason").items()}
-    shares = {names[id_]: share for id_, share in column(tmp_path, "verdicts", "language_share").items()}
+    shares = {names[id_]: share for id_, share in column(tmp_path, "measurements", "language_share").items()}
     assert languages == {code: code for code in TEXTS} | {"half": "no", "none": ""}
     assert reasons == {code: "" if code in ("no", "hr") else "other_language" for code in TEXTS} | {
         "half": "mixed",
