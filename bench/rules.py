@@ -19,7 +19,6 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -79,14 +78,14 @@ def main() -> None:
 def run_ours(texts: Path, out: Path) -> dict[str, float]:
     """Judge every text, write one line for each, and return counts and CPU seconds."""
     assets = peer_assets()
-    words: dict[str, Any] = {name: tuple(lines((assets / file).read_bytes())) for name, file in LISTS.items()}
+    words = {name: tuple(lines((assets / file).read_bytes())) for name, file in LISTS.items()}
     with tarfile.open(assets / "url_filterblacklistsv0_3_0.tar.gz") as tar:
         member = next(member for member in tar if Path(member.name).name == "domains")
         file = tar.extractfile(member)
         assert file is not None
         blocklist = UrlBlocklist(domains=frozenset(lines(file.read())), prefixes=frozenset())
     chain = (
-        UrlWords(**words),
+        UrlWords(hard=words["hard"], soft=words["soft"], parts=words["parts"]),
         language_rule(("en",), model="lid.176"),
         GopherRepetition(),
         GopherQuality(),

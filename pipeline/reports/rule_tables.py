@@ -44,31 +44,23 @@ def tokens_of(counts: GroupCounts, funnel: Funnel) -> int | None:
 
 
 def render_groups(scan: RuleScan, kind: GroupKind, funnel: Funnel, console: Console) -> None:
-    """Print the funnel of the documents by language, source or domain."""
+    """Print the documents by language, source or domain, and what dropped most of them. JSON and HTML have all."""
     table = Table(title=f"Documents by {kind}", title_justify="left")
     table.add_column(kind, overflow="fold")
-    rules = [counts.rule for counts in scan.rules]
-    for column in (
-        "documents",
-        "text",
-        *(f"- {rule}" for rule in rules),
-        "- duplicates",
-        "kept",
-        "kept text",
-        "tokens",
-    ):
+    for column in ("documents", "text", "kept", "kept text", "tokens", "most dropped by"):
         table.add_column(column, justify="right", overflow="fold")
     for name, counts in largest_groups(scan.groups[kind]).items():
         tokens = tokens_of(counts, funnel)
+        causes = {**counts.dropped, "duplicates": counts.duplicates}
+        cause, most = max(causes.items(), key=lambda item: (item[1], item[0]))
         table.add_row(
             escape(printable(name)),
             f"{counts.documents:,}",
             byte_text(counts.text_bytes),
-            *(f"{counts.dropped[rule]:,}" for rule in rules),
-            f"{counts.duplicates:,}",
             f"{counts.kept:,}",
             byte_text(counts.kept_bytes),
             "" if tokens is None else f"~{tokens:,}",
+            f"{cause} ({most:,})" if most else "",
         )
     console.print(table)
 
