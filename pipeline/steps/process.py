@@ -21,6 +21,7 @@ from core import Document, Failure, InputError, Verdict, failure_boundary
 from core.failure import FAILURE_PREFIX
 from crawler.reading.rendered_page import DOM_CONTENT_TYPE, dom_id
 from extract import Skip
+from extract.engines.page_engine import EngineName, engine_version, load_engine
 from extract.mime import PLAIN
 from extract.raw_text import declared_language, page_windows
 from extract.record_document import EXTRACTORS, LanguagePrecheck, document_id, extract_document, rights_of
@@ -48,7 +49,7 @@ from storage.warc.revisit import REVISIT
 
 LOGGER = logging.getLogger(__name__)
 NAME = "process"
-VERSION = 5
+VERSION = 6
 RECORDS_PER_PART = 1000
 TABLES = ("documents", "verdicts", "signatures")
 """The tables of a part. Each lies in a folder of that name."""
@@ -82,10 +83,11 @@ PAGELESS_TYPES = frozenset({REVISIT, DAMAGED})
 def step(filters: FiltersConfig, blocklist_name: str = "") -> Step:
     """Return the step that this configuration and the installed extractors define.
 
-    `blocklist_name` is the name of the blocklist in the storage.
+    `blocklist_name` is the name of the blocklist in the storage. Raise `InputError` if the engine is not installed.
     """
+    engine = [] if filters.engine == "thresher" else [engine_version(filters.engine)]
     recipe = {
-        "extractors": list(EXTRACTORS),
+        "extractors": [*engine, *EXTRACTORS],
         "format": filters.format,
         "filters": rules_recipe(filters.preset, filters.languages, filters.rules),
         "signature": SIGNATURE_VERSION,
@@ -110,6 +112,7 @@ class ProcessParameters(NamedTuple):
     """Names of users' own rules."""
     obey: tuple[str, ...]
     markdown: bool
+    engine: EngineName
     blocklist: str
 
 
@@ -159,6 +162,7 @@ def parts_of(
                 rules=filters.rules,
                 obey=filters.obey,
                 markdown=filters.format == "markdown",
+                engine=filters.engine,
                 blocklist=blocklist_name,
             ),
         )
@@ -205,6 +209,7 @@ def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOut
         precheck=partial(language_precheck, task.languages) if task.languages else None,
         is_blocked=blocklist.load_blocklist(store, task.blocklist).blocks if task.blocklist else None,
     )
+    load_engine(task.engine)  # outside the failure boundary, as the next
     cached_recogniser()  # outside the failure boundary, because a missing model is no fault of a record
     results = list(_records(store, span, reader, tracker))
     counts: Counter[str] = Counter()
@@ -401,7 +406,13 @@ def _extract_and_judge(
             if problem.startswith(FAILURE_PREFIX)
             else Skip(reason=record.type, is_early=True)
             if record.type in PAGELESS_TYPES
-            else extract_document(record, task.source, language_precheck=precheck, markdown=task.markdown)
+            else extract_document(
+                record,
+                task.source,
+                language_precheck=precheck,
+                markdown=task.markdown,
+                engine=load_engine(task.engine),
+            )
         )
     if isinstance(found, Skip):
         return None, _skip_verdict(task.source, record, found.reason, early=found.is_early)

@@ -105,8 +105,9 @@ def test_pages_of_nothing_but_what_they_repeat_keep_it():
 
 
 def test_an_empty_page_among_others_does_not_keep_its_title():
-    pages = [((20, "The Keeper's Book"), (100, body)) for body in BODY]
-    pages[3] = pages[3][:1]
+    titles = [((20, "The Keeper's Book"),) for _ in BODY]
+    texts = [((100, body),) if n != 3 else () for n, body in enumerate(BODY)]
+    pages = [(*title, *text) for title, text in zip(titles, texts, strict=True)]
     assert left(*pages) == [[BODY[0]], [BODY[1]], [BODY[2]], [], [BODY[4]], [BODY[5]]]
 
 
