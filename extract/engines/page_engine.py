@@ -7,7 +7,7 @@
 3. `extract.html` reads what a library does not state: rights, language, licence, canonical URL.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -70,6 +70,13 @@ def engine_version(name: str) -> str:
         ) from None
     parser = [("libxml2", ".".join(map(str, etree.LIBXML_VERSION)))] if name == "trafilatura" else []
     return "+".join([f"{package}@{own}", *(f"{other}-{its}" for other, its in [*others, *parser])])
+
+
+def require_engine(name: EngineName, extractors: Sequence[str]) -> None:
+    """Load an engine. Raise `InputError` if it is not one of `extractors`, because a node has another version."""
+    engine = load_engine(name)
+    if engine is not None and engine.name not in extractors:
+        raise InputError(f"a worker has {engine.name} installed, and the run began with {extractors[0]}")
 
 
 @cache

@@ -1,6 +1,6 @@
 """resiliparse's main content, which DCLM uses (arXiv 2406.11794, section 4.2).
 
-DCLM has published neither the call nor its options. These are NeMo Curator's (`ResiliparseExtractor`, 25.09):
+DCLM has published neither the call nor its options. These are NeMo Curator's (ResiliparseExtractor, 25.09):
 `main_content=True` and `alt_texts=False`, everything else by default.
 """
 

@@ -7,7 +7,8 @@ Two things differ from datatrove, because the same page must give the same text:
    page, so a segment is only compared with those of its own page.
 2. datatrove ends a page after one second. Here the limits of the worker process apply.
 
-Dates are those until the day of the fetch; by default, htmldate accepts them until today.
+Dates are those that the markup states, until the day of the fetch. By default, htmldate accepts them until today, and
+guesses a date from any text of the page, which takes as long as the extraction.
 """
 
 import logging
@@ -37,7 +38,7 @@ def text(html: str, markdown: bool) -> str:
 
 def facts(html: str, url: str, day: str) -> EngineFacts:
     """Return title, authors and date of a page."""
-    date = {"original_date": True, "extensive_search": True, "max_date": day}
+    date = {"original_date": True, "extensive_search": False, "max_date": day}
     found = extract_metadata(html, default_url=url, date_config=date)
     if found is None:
         return EngineFacts()

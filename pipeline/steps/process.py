@@ -21,7 +21,7 @@ from core import Document, Failure, InputError, Verdict, failure_boundary
 from core.failure import FAILURE_PREFIX
 from crawler.reading.rendered_page import DOM_CONTENT_TYPE, dom_id
 from extract import Skip
-from extract.engines.page_engine import EngineName, engine_version, load_engine
+from extract.engines.page_engine import EngineName, engine_version, load_engine, require_engine
 from extract.mime import PLAIN
 from extract.raw_text import declared_language, page_windows
 from extract.record_document import EXTRACTORS, LanguagePrecheck, document_id, extract_document, rights_of
@@ -198,7 +198,7 @@ def archive_outputs(outputs: tuple[Output, ...]) -> tuple[Output, Output]:
     return warc, index
 
 
-def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOutputs:
+def work(store: PartStore, step: Step, part: Part, tracker: ItemTracker) -> PartOutputs:
     """Make the three tables of one part."""
     (span,) = part.inputs
     task: ProcessParameters = part.parameters
@@ -209,7 +209,7 @@ def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOut
         precheck=partial(language_precheck, task.languages) if task.languages else None,
         is_blocked=blocklist.load_blocklist(store, task.blocklist).blocks if task.blocklist else None,
     )
-    load_engine(task.engine)  # outside the failure boundary, as the next
+    require_engine(task.engine, step.recipe["extractors"])
     cached_recogniser()  # outside the failure boundary, because a missing model is no fault of a record
     results = list(_records(store, span, reader, tracker))
     counts: Counter[str] = Counter()

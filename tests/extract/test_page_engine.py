@@ -14,7 +14,7 @@ from trafilatura.deduplication import LRU_TEST
 from core import InputError
 from extract import Skip
 from extract.charset import decode
-from extract.engines.page_engine import engine_version, load_engine
+from extract.engines.page_engine import engine_version, load_engine, require_engine
 from extract.html import EXTRACTOR, extract
 from tests.shared import read_tar_file, shared_file
 
@@ -35,7 +35,7 @@ def datatrove(html):
 
 
 def nemo(html):
-    """What NeMo Curator's `ResiliparseExtractor` calls."""
+    """What NeMo Curator's ResiliparseExtractor calls."""
     return extract_plain_text(html, main_content=True, alt_texts=False)
 
 
@@ -113,6 +113,13 @@ def test_without_its_package_there_is_one_line(monkeypatch):
         InputError, match=r'"trafilatura" needs the package .*thresher\[extract-trafilatura\]'
     ):
         engine_version("trafilatura")
+
+
+def test_a_node_with_another_version_makes_nothing():
+    require_engine("resiliparse", [engine_version("resiliparse"), EXTRACTOR])
+    require_engine("thresher", [EXTRACTOR])
+    with pytest.raises(InputError, match=r"a worker has resiliparse@.* the run began with resiliparse@0"):
+        require_engine("resiliparse", ["resiliparse@0", EXTRACTOR])
 
 
 @pytest.fixture(scope="module")
