@@ -151,9 +151,7 @@ class ExtractConfig:
 
     engine: Annotated[
         EngineName,
-        Key(
-            'for HTML; or "trafilatura" as FineWeb (pip install "thresher[extract-trafilatura]"), "resiliparse" as DCLM'
-        ),
+        Key('for HTML; or "trafilatura" (as FineWeb; extra "extract-trafilatura"), "resiliparse" (as DCLM)'),
     ] = "thresher"
 
 

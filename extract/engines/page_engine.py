@@ -26,7 +26,8 @@ _PACKAGES = {
     "resiliparse": ("resiliparse",),
 }
 """Packages whose versions decide the result, the engine's own first."""
-_EXTRAS = {"trafilatura": "extract-trafilatura"}
+_EXTRA = "extract-trafilatura"
+"""Brings the one engine that Thresher does not depend on."""
 MARKDOWN = frozenset(("thresher", "trafilatura"))
 """Engines that write Markdown."""
 
@@ -65,8 +66,8 @@ def engine_version(name: str) -> str:
         (package, own), *others = ((package, version(package)) for package in _PACKAGES[name])
     except PackageNotFoundError as error:
         raise InputError(
-            f'extract.engine = "{name}" needs the package {error.name}, which is not installed; install it with '
-            f"`pip install 'thresher[{_EXTRAS[name]}]'`"
+            f'extract.engine = "{name}" needs the package {error.name}, which is not installed; install the extra '
+            f"'{_EXTRA}' (docs/guides/install.md)"
         ) from None
     parser = [("libxml2", ".".join(map(str, etree.LIBXML_VERSION)))] if name == "trafilatura" else []
     return "+".join([f"{package}@{own}", *(f"{other}-{its}" for other, its in [*others, *parser])])
