@@ -3,7 +3,8 @@
 usage: python bench/extract.py --data DIR [--tools [NAME ...]] [--sample K]
 
 DIR holds `gold.jsonl.zst` and `pages.tar.zst`. The other tools are those of `bench/peers/extract_text.py`, each in an
-environment of its own; `--tools` without a name runs none of them. The scores are those of `bench/scoring.py`:
+environment of its own; `--tools` without a name runs none of them. Thresher itself also runs with each other engine
+(`extract.engine`). The scores are those of `bench/scoring.py`:
 precision, recall and F1 of the words of a page, averaged by source; snippets of all pages are pooled. Pages whose kind
 is not an article (`extract.page.page_kind`) are also counted separately. Every tool starts from the bytes of the page.
 The command prints one JSON line.
@@ -29,6 +30,7 @@ from bench import scoring
 from bench.peers import environments
 from extract import Skip
 from extract.charset import decode
+from extract.engines.page_engine import EngineName, PageEngine, engine_version, load_engine
 from extract.html import EXTRACTOR, extract
 from tests.shared import read_tar_file
 
@@ -38,6 +40,9 @@ TOOLS = (
 )  # fmt: skip
 ENVIRONMENTS = {"magic-html": "magic-html"}
 """Environments of the tools that do not run in `extractors`."""
+ENGINES: tuple[EngineName, ...] = ("trafilatura", "resiliparse")
+DAY = "2026-01-01"
+"""Day of the fetch of every page; the data does not state it."""
 REFERENCE = frozenset(("mozilla-readability", "newspaper4k"))
 """Sources whose gold text is the reviewed output of a tool."""
 
@@ -57,6 +62,13 @@ def main() -> None:
     bodies = dict(pages(args.data / "pages.tar.zst", {row["html"] for row in gold}))
     texts, kinds, costs = extract_ours(gold, bodies)
     results = {"thresher": {"version": EXTRACTOR, **mean_scores(gold, texts, kinds), **speed(costs)}}
+    for name in ENGINES:
+        read, _, spent = extract_ours(gold, bodies, load_engine(name))
+        results[f"thresher, {name}"] = {
+            "version": engine_version(name),
+            **mean_scores(gold, read, kinds),
+            **speed(spent),
+        }
     for tool in args.tools:
         results[tool] = extract_with_peer(args.data, tool, gold, kinds)
     result = {
@@ -69,13 +81,15 @@ def main() -> None:
     print(json.dumps(result))
 
 
-def extract_ours(gold: list, bodies: dict) -> tuple[dict, dict, list[float]]:
+def extract_ours(
+    gold: list, bodies: dict, engine: PageEngine | None = None
+) -> tuple[dict, dict, list[float]]:
     """Return text and kind of every page, and the CPU seconds of each."""
     texts, kinds, costs = {}, {}, []
     for row in gold:
         begun = time.process_time()
         body = bodies[row["html"]]
-        found = extract(decode(body, None).text, row["url"] or "")
+        found = extract(decode(body, None).text, row["url"] or "", engine=engine, day=DAY)
         costs.append(time.process_time() - begun)
         texts[row["id"]] = "" if isinstance(found, Skip) else found.text
         kinds[row["id"]] = "page" if isinstance(found, Skip) else found.route

@@ -10,6 +10,7 @@ from lxml import etree
 
 from extract import page_facts
 from extract.bounds import LONGEST, exceeded_bound
+from extract.engines.page_engine import EngineFacts, PageEngine
 from extract.extraction import Extraction
 from extract.page import content, layout, page_reader
 from extract.page.boxes import MAX_ELEMENTS
@@ -22,8 +23,14 @@ EXTRACTOR = f"page@1+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
 """Name of the extractor; it includes the version of the parser, because another version may read another tree."""
 
 
-def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip:
-    """Return the main text of a page, with tables and without readers' comments, plain or as Markdown. Never raise."""
+def extract(
+    html: str, url: str, *, markdown: bool = False, engine: PageEngine | None = None, day: str = ""
+) -> Extraction | Skip:
+    """Return the main text of a page, with tables and without readers' comments, plain or as Markdown. Never raise.
+
+    An `engine` extracts the text in place of `extract.page`, and may raise anything. It needs the `day` of the fetch in
+    ISO 8601. Facts that it does not find are our own.
+    """
     # NUL would end the page in the parser, which is written in C. A lone surrogate has no bytes in UTF-8.
     body = html.replace("\0", "").encode(errors="replace")
     if not body.strip():
@@ -36,20 +43,24 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip
     if page.elements > MAX_ELEMENTS:
         return Skip(reason="too_large")
     facts = page_facts.read_page_facts(page.metadata, url, METAS)
-    chosen = content.choose_content(page, facts.title, facts.kind)
-    text = (layout.markdown if markdown else layout.plain)(chosen)
-    if not text:
+    if engine is not None:
+        text, found = engine.text(body.decode(), markdown), engine.facts(body.decode(), url, day)
+    else:
+        chosen = content.choose_content(page, facts.title, facts.kind)
+        text, found = (layout.markdown if markdown else layout.plain)(chosen), EngineFacts()
+    if not text.strip():
         return Skip(reason="no_text")
     return Extraction(
         text=text,
-        extractor=EXTRACTOR,
-        route=facts.kind,
-        title=facts.title
+        extractor=EXTRACTOR if engine is None else engine.name,
+        route=facts.kind if engine is None else "",
+        title=found.title
+        or facts.title
         or next((block.text for block in page.blocks if block.tag == "h1"), "")[
             : page_facts.MAX_TITLE_LENGTH
         ],
-        author=facts.author,
-        date=facts.date,
+        author=found.author or facts.author,
+        date=found.date or facts.date,
         declared_language=facts.language,
         license=facts.license,
         canonical_url=facts.canonical_url,

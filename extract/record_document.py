@@ -3,11 +3,13 @@
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Protocol
 
 from core import Document, RecordRef
 from extract import html, pdf, wikitext
 from extract.charset import DecodedText, decode
+from extract.engines.page_engine import PageEngine
 from extract.extraction import Extraction
 from extract.mime import HTML, PDF, PLAIN, XHTML, sniff_type
 from extract.rights import Rights, rights
@@ -19,7 +21,7 @@ WIKITEXT = "text/x-wiki"
 READABLE = frozenset((HTML, XHTML, PLAIN, PDF, WIKITEXT))
 """Media types of payloads from which text is extracted."""
 EXTRACTORS = (html.EXTRACTOR, PLAIN_EXTRACTOR, pdf.EXTRACTOR, wikitext.EXTRACTOR)
-"""All extractors; each document names the one that made its text."""
+"""All extractors of our own; each document names the one that made its text."""
 LanguagePrecheck = Callable[[str], str | None]
 """Takes the characters of a page before extraction; returns the reason code why it is not wanted, or None."""
 
@@ -68,13 +70,19 @@ def document_id(source: str, record: RecordRef) -> str:
 
 
 def extract_document(
-    record: Record, source: str, *, language_precheck: LanguagePrecheck | None = None, markdown: bool = False
+    record: Record,
+    source: str,
+    *,
+    language_precheck: LanguagePrecheck | None = None,
+    markdown: bool = False,
+    engine: PageEngine | None = None,
 ) -> Document | Skip:
     """Return the document of one record, which is a response or a record of an input; return a `Skip` if it has no
     text.
 
     The language of the document stays empty, because a filter recognises it. Reasons that need no extraction are
-    checked first; their `Skip` has `is_early` set. A truncated page is extracted like any other.
+    checked first; their `Skip` has `is_early` set. A truncated page is extracted like any other. An `engine` reads the
+    text of HTML pages in place of our own extraction, and may raise anything.
     """
     # Ingestion has set the type of a record of an input; it is not sniffed again.
     is_typed = record.type in {"resource", "conversion"} and record.mime in READABLE
@@ -92,9 +100,11 @@ def extract_document(
     )
     if why is not None:
         return Skip(reason=why, is_early=True)
-    found = (
-        _plain(decoded.text) if mime == PLAIN else html.extract(decoded.text, record.url, markdown=markdown)
-    )
+    if mime == PLAIN:
+        found = _plain(decoded.text)
+    else:
+        day = datetime.fromtimestamp(record.date_ms / 1000, UTC).date().isoformat()
+        found = html.extract(decoded.text, record.url, markdown=markdown, engine=engine, day=day)
     return _to_document(record, source, mime, decoded, found)
 
 

@@ -12,7 +12,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -23,6 +23,7 @@ from crawler.archive_settings import ArchiveSettings
 from crawler.reading.reading_settings import ReadingSettings
 from crawler.render.render_settings import RenderSettings
 from crawler.wire.wire_settings import WireSettings
+from extract.engines.page_engine import MARKDOWN, EngineName
 from extract.rights import OBEYABLE
 from frontier.pace import BudgetSettings, PaceSettings
 from pipeline.fleet_settings import FleetSettings
@@ -150,8 +151,21 @@ class IngestConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractConfig:
+    """`[extract]`: what reads the text of a page."""
+
+    engine: Annotated[
+        EngineName,
+        Key('for HTML; or "trafilatura" (as FineWeb; extra "extract-trafilatura"), "resiliparse" (as DCLM)'),
+    ] = "thresher"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FiltersConfig:
     """`[filters]`: which pages become documents, and in which format."""
+
+    engine: EngineName = "thresher"
+    """No key of this section: `parse` sets it to `[extract]`'s, because one step reads both."""
 
     preset: Annotated[str, Key("none | gopher | c4 | fineweb | fineweb2 | refinedweb | dclm")] = "fineweb"
     rules: Annotated[
@@ -250,6 +264,7 @@ class Config:
     project: ProjectConfig = field(default_factory=ProjectConfig)
     crawler: CrawlerConfig = field(default_factory=CrawlerConfig)
     ingest: IngestConfig = field(default_factory=IngestConfig)
+    extract: ExtractConfig = field(default_factory=ExtractConfig)
     filters: FiltersConfig = field(default_factory=FiltersConfig)
     dedup: DedupConfig = field(default_factory=DedupConfig)
     fleet: FleetSettings = field(default_factory=FleetSettings)
@@ -270,6 +285,7 @@ SECTIONS: Mapping[str, type] = {
     "project": ProjectConfig,
     "crawler": CrawlerConfig,
     "ingest": IngestConfig,
+    "extract": ExtractConfig,
     "filters": FiltersConfig,
     "dedup": DedupConfig,
     "fleet": FleetSettings,
@@ -299,6 +315,8 @@ def settings_of(section: str) -> list[Setting]:
         if key is not None:
             found.append(_setting(item, "", hints[item.name], key))
             continue
+        if not is_dataclass(hints[item.name]):
+            continue  # set by `parse`
         owner_hints = get_type_hints(hints[item.name], include_extras=True)
         for inner in fields(hints[item.name]):
             inner_key = _key_of(owner_hints[inner.name])
@@ -361,7 +379,17 @@ def parse(text: str, directory: Path) -> Config:
                 sections[name] = replace(sections[name], rules=files)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
-    return Config(directory=directory, **sections)
+    return _with_engine(Config(directory=directory, **sections), path)
+
+
+def _with_engine(config: Config, path: Path) -> Config:
+    """Return the configuration with the engine of `[extract]` where the process step reads it."""
+    engine = config.extract.engine
+    if config.filters.format == "markdown" and engine not in MARKDOWN:
+        raise InputError(
+            f'{path}: extract.engine = "{engine}" writes no Markdown; leave out filters.format, or use another engine'
+        )
+    return replace(config, filters=replace(config.filters, engine=engine))
 
 
 def _section(name: str, values: Mapping[str, Any]) -> Any:

@@ -4,7 +4,10 @@
    stays, all lines stay.
 2. A line is removed if at least `FEWEST` pages within reach (`REACH`) have its words, numbers aside, at the same
    height. This covers running titles of chapters, and different titles on left and right pages.
+   A line of numbers alone is removed if each of them stays the same or counts the pages; otherwise it is a row of a
+   table.
 3. Page numbers of two consecutive pages, alone on their lines at the same height, are removed too.
+4. Headers stand around a text. If most pages would be left with nothing, what they repeat is their text and stays.
 """
 
 import re
@@ -24,7 +27,8 @@ SHIFT = 8.0
 LONGEST = 200
 """Characters of a repeated line at most; a longer line is text."""
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d{1,9}")
+_LETTER = re.compile(r"[^\W\d_]")
 _PAGE_NUMBER = re.compile(
     r"[\W_]*(?:(?:page|seite|pagina|página|strana|стр\.?|p\.|s\.)\s*)?(\d{1,4})(?:\s*(?:/|of|von|de|sur"
     r"|di)\s*\d{1,4})?[\W_]*",
@@ -39,10 +43,23 @@ PlacedLine = tuple[int, Line]
 def remove_furniture(pages: Sequence[PdfPageText]) -> list[tuple[Line, ...]]:
     """Return the lines of each page without headers, footers and page numbers."""
     edges = [(_edge(page, from_top=True), _edge(page, from_top=False)) for page in pages]
-    repeated: set[tuple[int, int]] = set()
+    titles: set[tuple[int, int]] = set()
+    numbers: set[tuple[int, int]] = set()
     for side in (0, 1):
-        repeated |= _repeated([edge[side] for edge in edges])
-        repeated |= _numbers([edge[side] for edge in edges])
+        titles |= _repeated([edge[side] for edge in edges])
+        numbers |= _numbers([edge[side] for edge in edges])
+    found = _without(pages, edges, titles | numbers)
+    if 2 * found.count(()) > len(pages):
+        found = _without(pages, edges, numbers)
+    return found if any(found) else [page.lines for page in pages]
+
+
+def _without(
+    pages: Sequence[PdfPageText],
+    edges: Sequence[tuple[list[Line], list[Line]]],
+    repeated: set[tuple[int, int]],
+) -> list[tuple[Line, ...]]:
+    """Return the lines of each page without the repeated ones at its edges."""
     found = []
     for number, page in enumerate(pages):
         removed: set[int] = set()
@@ -87,7 +104,8 @@ def _chains(places: list[PlacedLine]) -> list[list[PlacedLine]]:
     for number, line in places:
         open_ = [chain for chain in open_ if number - chain[-1][0] <= REACH]
         for chain in open_:
-            if abs(chain[-1][1].top - line.top) <= SHIFT:
+            last, above = chain[-1]
+            if abs(above.top - line.top) <= SHIFT and _may_repeat(above.text, line.text, number - last):
                 chain.append((number, line))
                 break
         else:
@@ -95,6 +113,14 @@ def _chains(places: list[PlacedLine]) -> list[list[PlacedLine]]:
             open_.append(chain)
             found.append(chain)
     return found
+
+
+def _may_repeat(before: str, after: str, pages: int) -> bool:
+    """Return whether lines that differ in their numbers alone may be the same title, so many pages apart."""
+    if before == after or _LETTER.search(after):
+        return True
+    counts = zip(map(int, _NUMBER.findall(before)), map(int, _NUMBER.findall(after)), strict=False)
+    return all(last - first in {0, pages} for first, last in counts)
 
 
 def _numbers(edges: Sequence[list[Line]]) -> set[tuple[int, int]]:

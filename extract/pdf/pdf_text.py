@@ -14,9 +14,9 @@ from importlib.metadata import version
 
 from extract.pdf import furniture, pdf_facts
 from extract.pdf.bombs import is_bomb
-from extract.pdf.hyphens import lexicon
+from extract.pdf.hyphens import SOFT, lexicon
 from extract.pdf.page_text import HYPHEN, PdfPageKind, PdfPageText
-from extract.pdf.paragraphs import join_continued, paragraphs
+from extract.pdf.paragraphs import Paragraph, aside, join_continued, paragraphs
 from extract.pdf.pdf_extraction import PdfExtraction
 from extract.pdf.pdf_lines import build_lines
 from extract.pdf.pdfium import MAX_STEPS, PdfDocument, PdfPage, open_document
@@ -152,10 +152,12 @@ def _page(sheet: PdfPage, image_share: float, objects: int) -> PdfPageText:
 def _text(pages: Sequence[PdfPageText]) -> str:
     texts = [page for page in pages if page.kind == "text"]
     words = lexicon(line.text for page in texts for line in page.lines)
-    found: list[str] = []
-    for page, kept in zip(texts, furniture.remove_furniture(texts), strict=True):
-        found += paragraphs(reading_order(kept), words)
-        found += page.rotated_text
-    whole = (normal(paragraph.replace(HYPHEN, "-")).strip() for paragraph in join_continued(found, words))
+    found: list[Paragraph] = []
+    for number, (page, kept) in enumerate(zip(texts, furniture.remove_furniture(texts), strict=True)):
+        found += paragraphs(reading_order(kept), number, words)
+        found += (aside(text, number) for text in page.rotated_text)
+    # Within a line, a reader sees the hyphen that a font calls soft.
+    joined = (text.replace(HYPHEN, "-").replace(SOFT, "-") for text in join_continued(found, words))
+    whole = (normal(paragraph).strip() for paragraph in joined)
     # A lone surrogate has no bytes in UTF-8.
     return "\n\n".join(filter(None, whole)).encode(errors="replace").decode()

@@ -36,6 +36,10 @@ MAX_CHARACTERS = 200_000
 """Characters on a page at most."""
 MAX_NOTES = 1_000
 """Annotations on a page that are checked for visible text at most."""
+MAX_COPIED = 2 << 30
+"""Bytes of the document, times its pages with annotations, at most: copying a page takes 1 s for 50 MB at worst. Beyond
+it, the text of annotations is left out.
+"""
 MAX_FACT_LENGTH = 4_096
 """Bytes of a title or a date at most."""
 
@@ -98,8 +102,11 @@ class PdfPage:
 class PdfDocument:
     """One open document."""
 
-    def __init__(self, document: Any) -> None:
+    def __init__(self, document: Any, size: int) -> None:
+        """`size` is the number of its bytes."""
         self._document = document
+        self._size = size
+        self._copied = 0
         self.pages: int = max(0, pdfium.FPDF_GetPageCount(document))
 
     def info(self, name: str) -> str:
@@ -114,20 +121,13 @@ class PdfDocument:
     @contextmanager
     def page(self, number: int) -> Iterator[PdfPage | None]:
         """Open one page, numbered from 0; yield None if it cannot be read."""
-        page = pdfium.FPDF_LoadPage(self._document, number)
-        try:
-            # To a reader, the text of forms and annotations is text of the page.
-            if (
-                page
-                and _has_visible_annotations(page)
-                and pdfium.FPDFPage_Flatten(page, 0) == pdfium.FLATTEN_SUCCESS
-            ):
-                pdfium.FPDF_ClosePage(page)
-                page = pdfium.FPDF_LoadPage(self._document, number)
-            yield PdfPage(page) if page else None
-        finally:
-            if page:
-                pdfium.FPDF_ClosePage(page)
+        with _open_page(self._document, number) as page:
+            if page is None or not _has_visible_annotations(page) or self._copied > MAX_COPIED:
+                yield None if page is None else PdfPage(page)
+                return
+            self._copied += self._size
+            with _flattened_copy(self._document, number) as flattened:
+                yield PdfPage(page if flattened is None else flattened)
 
     def __repr__(self) -> str:
         return f"<book of {self.pages} pages>"
@@ -141,9 +141,41 @@ def open_document(payload: bytes) -> Iterator[PdfDocument | str]:
         yield _REASONS.get(pdfium.FPDF_GetLastError(), "broken_pdf")
         return
     try:
-        yield PdfDocument(document)
+        yield PdfDocument(document, len(payload))
     finally:
         pdfium.FPDF_CloseDocument(document)
+
+
+@contextmanager
+def _open_page(document: Any, number: int) -> Iterator[Any | None]:
+    page = pdfium.FPDF_LoadPage(document, number)
+    try:
+        yield page or None
+    finally:
+        if page:
+            pdfium.FPDF_ClosePage(page)
+
+
+@contextmanager
+def _flattened_copy(document: Any, number: int) -> Iterator[Any | None]:
+    """Open a copy of a page in which the text of forms and annotations is text of the page, as it is to a reader; yield
+    None if there is none.
+
+    The page itself cannot be flattened: PDFium then gives it resources of its own, and if it inherited its fonts from
+    the page tree, as the pages of LibreOffice do, they are lost. A copy has the inherited ones as its own.
+    """
+    copy = pdfium.FPDF_CreateNewDocument()
+    try:
+        if pdfium.FPDF_ImportPagesByIndex(copy, document, (ctypes.c_int * 1)(number), 1, 0):
+            with _open_page(copy, 0) as page:
+                is_flat = page is not None and pdfium.FPDFPage_Flatten(page, 0) == pdfium.FLATTEN_SUCCESS
+            if is_flat:
+                with _open_page(copy, 0) as page:  # opened again, because an open page does not change
+                    yield page
+                return
+        yield None
+    finally:
+        pdfium.FPDF_CloseDocument(copy)
 
 
 def _words(text_page: Any, count: int) -> Iterator[Word]:

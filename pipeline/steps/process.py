@@ -34,13 +34,16 @@ TABLES = ("documents", "measurements", "verdicts", "signatures", "dropped_signat
 def step(filters: FiltersConfig, blocklist_name: str = "", *, permutations: int = PERMUTATIONS) -> Step:
     """Return the step that this configuration and the installed extractors define.
 
-    `blocklist_name` is the name of the blocklist in the storage. Signatures have `permutations` numbers.
+    `blocklist_name` is the name of the blocklist in the storage. Signatures have `permutations` numbers. Raise
+    `InputError` if the engine is not installed.
     """
+    from extract.engines.page_engine import engine_version
     from extract.record_document import EXTRACTORS
     from filters.dedup.signature import signature_version
 
+    engine = [] if filters.engine == "thresher" else [engine_version(filters.engine)]
     recipe = {
-        "extractors": list(EXTRACTORS),
+        "extractors": [*engine, *EXTRACTORS],
         "format": filters.format,
         "filters": rules_recipe(rule_set(filters)),
         "signature": signature_version(permutations),
@@ -94,6 +97,7 @@ def parts_of(
                 rules=rule_set(filters),
                 obey=filters.obey,
                 markdown=filters.format == "markdown",
+                engine=filters.engine,
                 blocklist=blocklist_name,
                 permutations=permutations,
             ),

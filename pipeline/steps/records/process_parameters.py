@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from extract.engines.page_engine import EngineName
 from pipeline.steps.records.rule_set import RuleSet
 
 
@@ -12,5 +13,6 @@ class ProcessParameters(NamedTuple):
     rules: RuleSet
     obey: tuple[str, ...]
     markdown: bool
+    engine: EngineName
     blocklist: str
     permutations: int

@@ -19,6 +19,7 @@ from core import Document, Failure, Verdict, failure_boundary
 from core.failure import FAILURE_PREFIX
 from crawler.reading.rendered_page import DOM_CONTENT_TYPE, dom_id
 from extract import Skip
+from extract.engines.page_engine import load_engine, require_engine
 from extract.mime import PLAIN
 from extract.raw_text import declared_language, page_windows
 from extract.record_document import LanguagePrecheck, document_id, extract_document, rights_of
@@ -85,7 +86,7 @@ class _SignatureRow(NamedTuple):
     minhash: np.ndarray[Any, np.dtype[np.uint32]]
 
 
-def make_tables(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOutputs:
+def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) -> PartOutputs:
     """Make the tables of one part."""
     (span,) = part.inputs
     task: ProcessParameters = part.parameters
@@ -96,9 +97,9 @@ def make_tables(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> 
         precheck=partial(language_precheck, languages) if languages else None,
         is_blocked=blocklist.load_blocklist(store, task.blocklist).blocks if task.blocklist else None,
     )
-    cached_recogniser(
-        task.rules.language_model
-    )  # outside the failure boundary, because a missing model is no fault of a record
+    # Outside the failure boundary, because a missing model or engine is no fault of a record.
+    require_engine(task.engine, step.recipe["extractors"])
+    cached_recogniser(task.rules.language_model)
     results = list(_records(store, span, reader, tracker))
     measured = [result.measured for result in results if result.measured is not None]
     measurements = tables.measurement_rows(
@@ -346,7 +347,13 @@ def _extract(
             if problem.startswith(FAILURE_PREFIX)
             else Skip(reason=record.type, is_early=True)
             if record.type in PAGELESS_TYPES
-            else extract_document(record, task.source, language_precheck=precheck, markdown=task.markdown)
+            else extract_document(
+                record,
+                task.source,
+                language_precheck=precheck,
+                markdown=task.markdown,
+                engine=load_engine(task.engine),
+            )
         )
     if isinstance(found, Skip):
         return _skip_verdict(task.source, record, found.reason, early=found.is_early)

@@ -84,11 +84,12 @@ def make_pdf(
     resources=b"",
     password=None,
     packed=False,
+    inherited=False,
 ):
     """A PDF of some pages, each a program (bytes) or a `Scan`.
 
     `mapping` says which character each number of a glyph is (`glyphs`). `password` encrypts it for whoever has no such
-    word; empty for everybody.
+    word; empty for everybody. If `inherited`, the pages have no resources but those of the page tree.
     """
     objects = {
         1: b"<</Type/Catalog/Pages 2 0 R%s>>" % (b"/Lang(%s)" % language.encode() if language else b""),
@@ -117,12 +118,14 @@ def make_pdf(
                 packed=True,
             )
             used, program = b"/XObject<</S %d 0 R>>" % (number + 2), b"q 612 0 0 792 0 0 cm /S Do Q"
+        own = b"/Resources<</Font<</F 3 0 R/C 4 0 R/G 5 0 R>>%s>>" % used
         objects[number] = (
             b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Rotate %d/Contents %d 0 R%s"
-            b"/Resources<</Font<</F 3 0 R/C 4 0 R/G 5 0 R>>%s>>>>" % (rotate, number + 1, notes, used)
+            b"%s>>" % (rotate, number + 1, notes, b"" if inherited else own)
         )
         objects[number + 1] = stream(program, packed=packed)
-    objects[2] = b"<</Type/Pages/Kids[%s]/Count %d>>" % (b" ".join(kids), len(kids))
+    shared = own if inherited else b""
+    objects[2] = b"<</Type/Pages/Kids[%s]/Count %d%s>>" % (b" ".join(kids), len(kids), shared)
     trailer = b"/Info 9 0 R"
     if password is not None:
         objects, said = _encrypted({n: body for n, body in objects.items() if n != 9}, password.encode())

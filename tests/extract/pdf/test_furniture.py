@@ -96,3 +96,27 @@ def test_roman_numbers_go():
 
 def test_one_page_keeps_everything():
     assert left(((20, "Title"), (100, BODY[0]), (700, "1"))) == [["Title", BODY[0], "1"]]
+
+
+def test_pages_of_nothing_but_what_they_repeat_keep_it():
+    assert read(*(at(72, 700, f"Document 1: page {n}") for n in range(1, 4))).text == "\n\n".join(
+        f"Document 1: page {n}" for n in range(1, 4)
+    )
+
+
+def test_an_empty_page_among_others_does_not_keep_its_title():
+    titles = [((20, "The Keeper's Book"),) for _ in BODY]
+    texts = [((100, body),) if n != 3 else () for n, body in enumerate(BODY)]
+    pages = [(*title, *text) for title, text in zip(titles, texts, strict=True)]
+    assert left(*pages) == [[BODY[0]], [BODY[1]], [BODY[2]], [], [BODY[4]], [BODY[5]]]
+
+
+def test_rows_of_a_table_are_no_titles_though_their_numbers_stand_at_one_height():
+    pages = [((20, f"{3 * n * n + 7} {17 - n} 4{n % 3}"), (100, body)) for n, body in enumerate(BODY)]
+    assert all(len(lines) == 2 for lines in left(*pages))
+
+
+def test_a_title_counts_its_pages_by_one_or_stays_the_same():
+    titles = ["Report 7 - 11 of 16", "Report 7 - 12 of 16", "Report 7 - 13 of 16", "Report 7 - 14 of 16"]
+    pages = [((20, title), (100, body)) for title, body in zip(titles, BODY, strict=False)]
+    assert left(*pages) == [[body] for body in BODY[:4]]

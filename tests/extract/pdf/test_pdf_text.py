@@ -15,6 +15,7 @@ TEXT = (
     "before noon, one of them with a broken mast and no flag.",
 )
 SAID = " ".join(TEXT)
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 DPI = 200
 
 
@@ -138,6 +139,54 @@ def test_what_is_typed_into_a_form_and_noted_on_the_page_is_text_of_it():
     notes = b"/Annots[<</Type/Annot/Subtype/FreeText/Rect[72 500 272 520]/F 4/AP<</N 50 0 R>>>>]"
     found = read(at(72, 700, *TEXT), extra={50: shown}, notes=notes)
     assert found.text == f"{SAID}\n\nFilled in by hand"
+
+
+def test_a_form_keeps_its_text_if_its_pages_inherit_their_fonts():
+    shown = stream(
+        at(2, 4, "Filled in by hand"),
+        b"/Type/XObject/Subtype/Form/BBox[0 0 200 20]/Resources<</Font<</F 3 0 R>>>>",
+    )
+    notes = b"/Annots[<</Type/Annot/Subtype/Widget/Rect[72 500 272 520]/F 4/AP<</N 50 0 R>>>>]"
+    text = glyphs(72, 700, [ord(letter) + 200 for letter in SAID], size=5)
+    mapping = {ord(letter) + 200: letter for letter in set(SAID)}
+    payload = make_pdf(text, extra={50: shown}, notes=notes, mapping=mapping, inherited=True)
+    found = extract(payload)
+    assert isinstance(found, PdfExtraction), found
+    assert found.text == f"{SAID}\n\nFilled in by hand"
+
+
+def test_a_footnote_does_not_split_the_sentence_that_continues_on_the_next_page():
+    first = at(72, 700, *TEXT[:2]) + at(72, 600, "1 The book is kept in the town library.", size=8)
+    found = read(first, at(72, 700, TEXT[2]))
+    assert found.text == f"{SAID}\n\n1 The book is kept in the town library."
+
+
+def test_a_caption_between_columns_does_not_split_a_sentence():
+    left = at(40, 700, *(f"the wind had turned to the {word} on" for word in NUMBERS))
+    right = at(330, 700, *(f"and a ship had passed it at {word} in" for word in NUMBERS))
+    found = read(left + at(40, 480, "Figure 1: The lighthouse seen from the sea.", size=8) + right)
+    sentence, caption = found.text.split("\n\n")
+    assert caption == "Figure 1: The lighthouse seen from the sea."
+    assert sentence.startswith("the wind had turned to the one")
+    assert sentence.endswith("passed it at ten in")
+
+
+def test_a_page_break_does_not_split_a_sentence_before_a_name():
+    first = at(72, 700, *TEXT[:2], "on the morning of the day on which the ships of the port of")
+    second = at(
+        72, 700, "Aberdeen had left the harbour for the last time and for ever,", "and none was seen again."
+    )
+    assert "ships of the port of Aberdeen had left the harbour" in read(first, second).text
+
+
+def test_a_heading_at_the_top_of_a_page_stays_a_paragraph():
+    found = read(at(72, 700, *TEXT[:2]), at(72, 700, "The Ships", size=16) + at(72, 660, *TEXT))
+    assert found.text.split("\n\n")[1] == "The Ships"
+
+
+def test_a_hyphen_that_a_font_calls_soft_is_read_within_a_line():
+    mapping = dict(enumerate("A well\u00adknown light", 1))
+    assert read(glyphs(72, 700, mapping), mapping=mapping).text == "A well-known light"
 
 
 def test_ligatures_are_letters_and_spaces_of_any_width_are_spaces():
