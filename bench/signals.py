@@ -12,7 +12,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench.labelled.license_set import SET as LICENSES
 from bench.labelled.pii_set import labelled_set
+from filters.signals.licenses import statements
 from filters.signals.pii import PiiMasking
 from filters.signals.pseudonyms import KINDS
 
@@ -25,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("signal", choices=["pii"])
+    parser.add_argument("signal", choices=["pii", "license"])
     parser.add_argument(
         "--half",
         choices=["dev", "held"],
@@ -36,7 +38,7 @@ def main() -> None:
         "--errors", action="store_true", help="print what is missed and what is found wrongly"
     )
     args = parser.parse_args()
-    for row in {"pii": pii}[args.signal](args):
+    for row in {"pii": pii, "license": license_}[args.signal](args):
         print(json.dumps(row))
 
 
@@ -78,6 +80,26 @@ def pii(args) -> list[dict]:
     return [
         *rows,
         {"texts": len(texts), "us_per_text": round(1e6 * (time.process_time() - began) / len(texts), 1)},
+    ]
+
+
+def license_(args) -> list[dict]:
+    """Compare the licences found with those that each text states."""
+    texts = [each for at, each in enumerate(LICENSES) if (at // 2 % 2 == 0) == (args.half == "dev")]
+    labelled = found = right = 0
+    for text, wanted in texts:
+        got = {each.license for each in statements(text)}
+        labelled, found, right = labelled + len(wanted), found + len(got), right + len(got & {*wanted})
+        if args.errors and got != {*wanted}:
+            print(repr(text), "labelled", wanted, "found", got)
+    return [
+        {
+            "texts": len(texts),
+            "labelled": labelled,
+            "found": found,
+            "precision": round(right / max(found, 1), 3),
+            "recall": round(right / max(labelled, 1), 3),
+        }
     ]
 
 

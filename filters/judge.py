@@ -15,7 +15,12 @@ def judge(document: Document, language: LanguagePrediction, rules: Sequence[Rule
 
     Raise `ValueError` if a rule returns edits that do not fit the text.
     """
-    text = AnalyzedText(text=document.text, language=language.code, language_score=language.score)
+    text = AnalyzedText(
+        text=document.text,
+        language=language.code,
+        language_score=language.score,
+        license=document.license,
+    )
     measurements: dict[str, float] = {}
     edits: tuple[Edit, ...] = ()
     for rule in rules:

@@ -22,6 +22,8 @@ class AnalyzedText:
     language: str
     """ISO 639 code; empty if unknown."""
     language_score: float
+    license: str = ""
+    """URL of the licence that the page's markup states, or empty."""
 
     def edited(self, edits: Sequence[Edit]) -> "AnalyzedText":
         """Return the edited text, in the same language. Raise `ValueError` if the edits do not fit the text."""
@@ -29,6 +31,7 @@ class AnalyzedText:
             text=text_edits.apply(self.text, edits),
             language=self.language,
             language_score=self.language_score,
+            license=self.license,
         )
 
     @cached_property

@@ -23,6 +23,7 @@ from crawler.reading.reading_settings import ReadingSettings
 from crawler.render.render_settings import RenderSettings
 from crawler.wire.wire_settings import WireSettings
 from extract.rights import OBEYABLE
+from filters.signals.signal_settings import SignalSettings
 from frontier.pace import BudgetSettings, PaceSettings
 from pipeline.fleet_settings import FleetSettings
 from pipeline.prices import Prices
@@ -168,6 +169,7 @@ class FiltersConfig:
             "a file of domains or beginnings of URLs that are not kept, one a line; relative to this directory"
         ),
     ] = ""
+    signals: SignalSettings = field(default_factory=SignalSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -379,6 +381,7 @@ def _wanted(key: str, setting: Setting) -> str:
         int: "a whole number",
         int | None: "a whole number",
         tuple[str, ...]: "a list of strings",
+        tuple[float, ...]: "a list of numbers",
         Mapping[str, Mapping[str, Any]]: f'tables such as [{key}."example.org"]',
     }
     return words.get(kind, "a number")

@@ -20,7 +20,7 @@ from pipeline.funnel import Funnel, TokenCounts
 from pipeline.open_project import OpenProject
 from pipeline.reports import report
 from pipeline.runs import record_run
-from pipeline.steps import blocklist, dedup, export, export_directory, export_plan, process
+from pipeline.steps import blocklist, dedup, export, export_directory, export_plan, process, signal_files
 from pipeline.steps.export_plan import ExportOptions
 from pipeline.terminal.progress import Progress
 from shards import Dataset
@@ -59,7 +59,7 @@ def run_all(  # noqa: PLR0913 - the options of the command
     """
     _ = project.config.contact  # raises if none is set
     blocklist.put_blocklist(project.store, project.directory, project.config.filters.blocklist)
-    process.step(project.config.filters)
+    process.step(signal_files.stored_filters(project.store, project.directory, project.config.filters))
     vocabulary = load_tokenizer_file(tokenizer)
     export_directory.check_free(out)
     names = (plan.crawl,)
@@ -81,7 +81,7 @@ def process_sources(
     project: OpenProject, names: tuple[str, ...], pool: WorkerPool, progress: Progress
 ) -> run_step.StepSummary:
     """Extract and filter every sealed record of the sources that is not processed yet."""
-    filters = project.config.filters
+    filters = signal_files.stored_filters(project.store, project.directory, project.config.filters)
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
     step = process.step(filters, blocked)
     parts = (part for name in names for part in process.parts(project.store, name, filters, blocked))

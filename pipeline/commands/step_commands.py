@@ -66,6 +66,7 @@ def process(
     from pipeline.commands import results
     from pipeline.engine.quarantine import remove_marks
     from pipeline.open_project import OpenProject
+    from pipeline.steps import signal_files
     from pipeline.steps.follow import follow as follow_sources
     from pipeline.steps.process import NAME, delete_results, step
     from pipeline.terminal.progress import stderr_progress
@@ -73,7 +74,8 @@ def process(
     opened = OpenProject.at(project)
     # A crawl may be followed before it has sealed a file.
     chosen = tuple(map(check_name, names)) if follow and names else require_sources(opened, names)
-    step(opened.config.filters)  # an invalid filter configuration must raise before results are deleted
+    stored_filters = signal_files.stored_filters(opened.store, opened.directory, opened.config.filters)
+    step(stored_filters)  # an invalid filter configuration must raise before results are deleted
     if redo:
         for name in chosen:
             delete_results(opened.store, name)

@@ -29,13 +29,15 @@ from filters.dedup.signature import SIGNATURE_VERSION, minhash, text_hash
 from filters.judge import judge
 from filters.rules.presets import measurement_names, preset_rules
 from filters.rules.presets import preset_recipe as rules_recipe
+from filters.signals.licenses import stated_license_url
+from filters.signals.signal_settings import SignalSettings
 from filters.text import Rule
 from pipeline.configuration import FiltersConfig
 from pipeline.engine import quarantine
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.steps import blocklist
+from pipeline.steps import blocklist, signal_files
 from pipeline.steps.language_precheck import cached_recogniser, is_other_language
 from storage import sealed_reading, tables
 from storage.commoncrawl import index_facts
@@ -49,7 +51,7 @@ from storage.warc.revisit import REVISIT
 
 LOGGER = logging.getLogger(__name__)
 NAME = "process"
-VERSION = 6
+VERSION = 7
 RECORDS_PER_PART = 1000
 TABLES = ("documents", "verdicts", "signatures")
 """The tables of a part. Each lies in a folder of that name."""
@@ -89,6 +91,7 @@ def step(filters: FiltersConfig, blocklist_name: str = "") -> Step:
         "extractors": list(EXTRACTORS),
         "format": filters.format,
         "filters": rules_recipe(filters.preset, filters.languages, filters.rules),
+        "signals": signal_files.recipe(filters.signals),
         "signature": SIGNATURE_VERSION,
         "obey": list(filters.obey),
         "blocklist": blocklist_name,
@@ -98,7 +101,7 @@ def step(filters: FiltersConfig, blocklist_name: str = "") -> Step:
 
 def rule_names(recipe: Mapping[str, Any]) -> list[str]:
     """Return the names of the rules in a recipe of this step, in their order."""
-    return [str(rule["rule"]) for rule in recipe["filters"]["rules"]]
+    return [str(rule["rule"]) for rule in (*recipe["filters"]["rules"], *recipe["signals"])]
 
 
 class ProcessParameters(NamedTuple):
@@ -112,6 +115,7 @@ class ProcessParameters(NamedTuple):
     obey: tuple[str, ...]
     markdown: bool
     blocklist: str
+    signals: SignalSettings
 
 
 class _SignatureRow(NamedTuple):
@@ -150,7 +154,8 @@ def parts_of(
         name = f"{source}/part-{stem}-{first:012d}"
         yield Part(
             name=name,
-            reads=(blocklist_name,) if blocklist_name else (),
+            reads=(*([blocklist_name] if blocklist_name else []), *signal_files.file_names(filters.signals)),
+            preparation=signal_files.preparation(filters.signals),
             writes=tuple(f"{table}/{name}.parquet" for table in TABLES),
             inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
             parameters=ProcessParameters(
@@ -161,6 +166,7 @@ def parts_of(
                 obey=filters.obey,
                 markdown=filters.format == "markdown",
                 blocklist=blocklist_name,
+                signals=filters.signals,
             ),
         )
 
@@ -199,7 +205,10 @@ def work(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> PartOut
     """Make the three tables of one part."""
     (span,) = part.inputs
     task: ProcessParameters = part.parameters
-    chosen = _rules(task.preset, task.languages, task.rules)
+    chosen = (
+        *_rules(task.preset, task.languages, task.rules),
+        *signal_files.loaded_rules(store, task.signals),
+    )
     reader = _RecordReader(
         parameters=task,
         rules=chosen,
@@ -416,7 +425,10 @@ def _extract_and_judge(
         found = dataclasses.replace(found, language=language.code)
         if (reason := rights_of(found).refusal(task.obey)) is not None:
             return found, Verdict(id=found.id, keep=False, rule=RIGHTS_RULE, reason=reason, measurements={})
-        return found, judge(found, language, chosen)
+        verdict = judge(found, language, chosen)
+        if not found.license:
+            found = dataclasses.replace(found, license=stated_license_url(found.text))
+        return found, verdict
 
 
 def language_precheck(wanted: tuple[str, ...], html: str) -> str | None:
