@@ -4,24 +4,32 @@ A worker process loads models before it is confined, because their libraries rea
 needs no path is read when the first text is measured.
 """
 
+import glob
 import hashlib
+import logging
 import os
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 from core import CorruptData, InputError
+from filters.signals.benchmark_texts import texts_of
+from filters.signals.contamination import benchmark_hashes
+from filters.signals.fasttext_file import labels, load_classifier
+from filters.signals.kenlm_file import load_scorer
 from filters.signals.pseudonyms import MIN_KEY_BYTES
 from filters.signals.signal_rules import signal_rules
 from filters.signals.signal_settings import SignalSettings
+from filters.signals.word_lists import LIST_NAME, encode_lists, parse_list
 from filters.text import Rule
 from pipeline.configuration import FiltersConfig
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Preparation
 from storage.store import Store
 
+LOGGER = logging.getLogger(__name__)
 PREFIX = "signals"
 """Folder of the files in the storage."""
 
@@ -32,36 +40,174 @@ def stored_filters(store: Store, directory: Path, filters: FiltersConfig) -> Fil
     Paths are relative to `directory`. Raise `InputError` if a file cannot be read or is not what its key names.
     """
     settings = filters.signals
-    return replace(filters, signals=replace(settings, key=_secret(directory, settings.mask_key)))
+    stored = replace(
+        settings,
+        key=_secret(directory, settings.mask_key),
+        word_lists=_stored_lists(store, directory, settings.word_lists),
+        toxicity_model=_stored_classifier(
+            store, directory, "toxicity_model", settings.toxicity_model, settings.toxicity_label
+        ),
+        quality_model=_stored_classifier(
+            store, directory, "quality_model", settings.quality_model, settings.quality_label
+        ),
+        perplexity_model=_stored_perplexity(store, directory, settings.perplexity_model),
+        benchmarks=_stored_benchmarks(store, directory, settings),
+    )
+    return replace(filters, signals=stored)
 
 
 def load_models(store: PartStore, names: Sequence[str]) -> None:
     """Load models for this process. Raise `CorruptData` if one is not as it was put."""
+    files = _StoredFiles(store)
+    for name in names:
+        if name.startswith(f"{PREFIX}/kenlm-"):
+            files.scorer(name)
+        else:
+            files.classifier(name)
 
 
 def recipe(settings: SignalSettings) -> list[dict[str, Any]]:
     """Return every rule with all its parameters, for fingerprints."""
-    return [{"rule": rule.name, **rule.recipe} for rule in signal_rules(settings, _unread)]
+    return [{"rule": rule.name, **rule.recipe} for rule in signal_rules(settings, _StoredFiles(None))]
 
 
 @lru_cache(maxsize=1)
 def loaded_rules(store: PartStore, settings: SignalSettings) -> tuple[Rule, ...]:
     """Return the rules of a worker. Equal settings get the same rules, with what they have loaded."""
-    return signal_rules(settings, lambda name: _intact(name, store.read(name)))
+    return signal_rules(settings, _StoredFiles(store))
 
 
 def file_names(settings: SignalSettings) -> tuple[str, ...]:
-    """Return the names of all stored files, but those of models."""
-    return ()
+    """Return the names of the stored files that are no models."""
+    return tuple(filter(None, (settings.word_lists, *settings.benchmarks)))
 
 
 def preparation(settings: SignalSettings) -> Preparation | None:
-    """Return what a worker process loads before it is confined."""
-    return None
+    """Return what a worker process loads before it is confined; None if that is nothing."""
+    models = (settings.toxicity_model, settings.quality_model, settings.perplexity_model)
+    names = tuple(dict.fromkeys(filter(None, models)))
+    return Preparation(load_models, names) if names else None
 
 
-def _unread(name: str) -> bytes:
-    raise AssertionError(name)
+@dataclass(frozen=True, slots=True)
+class _StoredFiles:
+    """The stored files, as a worker reads them."""
+
+    store: PartStore | None
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a file. Raise `CorruptData` if it is not as it was put."""
+        assert self.store is not None, "recipes need no files"
+        return _intact(name, self.store.read(name))
+
+    def classifier(self, name: str) -> Callable[[str, str], float]:
+        """Return a fastText classifier, which this process loads once."""
+        return _loaded(name, load_classifier, self)
+
+    def scorer(self, name: str) -> Callable[[str], float]:
+        """Return a KenLM model, which this process loads once."""
+        return _loaded(name, load_scorer, self)
+
+
+@cache
+def _models() -> dict[str, Any]:
+    """Return the models that this process has loaded, by name."""
+    return {}
+
+
+def _loaded(name: str, load: Callable[[bytes], Any], files: _StoredFiles) -> Any:
+    if name not in _models():
+        _models()[name] = load(files.read(name))
+    return _models()[name]
+
+
+def _stored_lists(store: Store, directory: Path, written: str) -> str:
+    if not written:
+        return ""
+    path = directory / written
+    if path.is_dir():
+        named = {each: LIST_NAME.fullmatch(each.name) for each in sorted(path.iterdir()) if each.is_file()}
+        lists: dict[str, list[str]] = {}
+        for each, name in named.items():
+            if name is not None:
+                lists.setdefault(name[1], []).extend(_list_of("word_lists", each))
+        if not lists:
+            raise InputError(
+                f"filters.word_lists = {written!r}: no file of the directory is named as a language, such as en or"
+                " en.txt"
+            )
+    else:
+        lists = {"": _list_of("word_lists", path)}
+    return _put(store, "words", "json", encode_lists(lists))
+
+
+def _list_of(key: str, path: Path) -> list[str]:
+    try:
+        return parse_list(_read(key, path).decode().splitlines())
+    except UnicodeDecodeError as error:
+        raise InputError(f"filters.{key}: {path}: not UTF-8 ({error.reason})") from None
+
+
+def _stored_classifier(store: Store, directory: Path, key: str, written: str, label: str) -> str:
+    if not written:
+        return ""
+    data = _read(key, directory / written)
+    try:
+        known = labels(data)
+    except ValueError as error:
+        raise InputError(f"filters.{key} = {written!r}: {error}") from None
+    if label not in known:
+        wanted = key.removesuffix("model") + "label"
+        raise InputError(
+            f"filters.{wanted} = {label!r}: the model {written} has no such label, but {', '.join(sorted(known)[:10])}"
+        )
+    return _put(store, "fasttext", "bin", data)
+
+
+def _stored_perplexity(store: Store, directory: Path, written: str) -> str:
+    if not written:
+        return ""
+    data = _read("perplexity_model", directory / written)
+    if not data.startswith((b"\\data\\", b"mmap lm ", b"\n\\data\\")):
+        raise InputError(
+            f"filters.perplexity_model = {written!r}: it is no language model; name an ARPA file or KenLM's binary form"
+        )
+    return _put(store, "kenlm", "bin", data)
+
+
+def _stored_benchmarks(store: Store, directory: Path, settings: SignalSettings) -> tuple[str, ...]:
+    """Put the hashes of all benchmarks, and return the one name."""
+    if not settings.benchmarks:
+        return ()
+    n = settings.benchmark_words
+    try:
+        hashes, short = benchmark_hashes(_benchmark_texts(directory, settings.benchmarks), n)
+    except ValueError as error:
+        raise InputError(f"filters.benchmarks: {error}") from None
+    if not len(hashes):
+        raise InputError(f"filters.benchmarks: no text has {n} words; set filters.benchmark_words lower")
+    if short:
+        LOGGER.warning("filters.benchmarks: %d texts have fewer than %d words and cannot be found", short, n)
+    return (_put(store, "ngrams", "u64", hashes.astype("<u8").tobytes()),)
+
+
+def _benchmark_texts(directory: Path, written: Sequence[str]) -> Iterator[str]:
+    for pattern in written:
+        paths = sorted(glob.glob(str(directory / pattern), recursive=True))  # noqa: PTH207 - a path may be absolute
+        if not paths:
+            raise InputError(f"filters.benchmarks: {pattern!r}: there is no such file")
+        for path in paths:
+            try:
+                yield from texts_of(path, _read("benchmarks", Path(path)))
+            except ValueError as error:
+                raise InputError(f"filters.benchmarks: {path}: {error}") from None
+
+
+def _read(key: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"filters.{key}: {path}: cannot be read ({error.strerror})") from None
 
 
 def _secret(directory: Path, written: str) -> bytes:
@@ -88,14 +234,13 @@ def _secret(directory: Path, written: str) -> bytes:
     return secret
 
 
-def _put(store: Store, name: str, data: bytes) -> str:
-    """Put `data` under its digest in the folder and with the suffix of `name`. Return the name of the object."""
-    folder, _, suffix = name.partition(".")
-    full = f"{PREFIX}/{folder}-{hashlib.sha256(data).hexdigest()}.{suffix}"
-    if not store.put(full, data) and store.read(full) != data:
-        store.delete(full)
-        store.put(full, data)
-    return full
+def _put(store: Store, kind: str, suffix: str, data: bytes) -> str:
+    """Put `data` under its digest, and return the name of the object."""
+    name = f"{PREFIX}/{kind}-{hashlib.sha256(data).hexdigest()}.{suffix}"
+    if not store.put(name, data) and store.read(name) != data:
+        store.delete(name)
+        store.put(name, data)
+    return name
 
 
 def _intact(name: str, data: bytes) -> bytes:

@@ -1,0 +1,99 @@
+"""Word lists by language: read them, and measure how many words of a text are listed.
+
+A list has a word or a phrase a line; empty lines and lines that begin with `#` do not count. It is split like any text
+(`filters.words`) and compared in lower case, so a phrase of a script without spaces is found within a sentence, and
+`ass` is not found in `class`. C4 drops a document with one such word (Raffel et al. 2020, section 2.2), which is the
+default here. Its list, LDNOOBW, is not part of Thresher.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from typing import Any, ClassVar
+
+from filters.text import AnalyzedText, Finding
+from filters.words import WORDS_VERSION, tokens
+
+LIST_NAME = re.compile(r"([a-z]{2,3})(?:[-_][A-Za-z]{2,8})?(?:\.txt)?")
+"""Name of a file with the list of a language: `en`, `en.txt`, `pt_BR.txt`."""
+
+
+def parse_list(lines: Iterable[str]) -> list[str]:
+    """Return the entries of a list, sorted, each once."""
+    entries = (line.strip() for line in lines)
+    return sorted({entry for entry in entries if entry and not entry.startswith("#") and tokens(entry)})
+
+
+def encode_lists(lists: Mapping[str, Sequence[str]]) -> bytes:
+    """Return the bytes of lists by language; the language of a list for all languages is empty."""
+    return json.dumps(lists, ensure_ascii=False, sort_keys=True).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """The phrases of a list by their first token, the longest first."""
+
+    by_first: Mapping[str, tuple[tuple[str, ...], ...]]
+
+    @staticmethod
+    def of(entries: Iterable[str]) -> "Phrases":
+        """Return the phrases of a list."""
+        found: dict[str, list[tuple[str, ...]]] = {}
+        for entry in entries:
+            phrase = tuple(tokens(entry.lower()))
+            found.setdefault(phrase[0], []).append(phrase)
+        return Phrases(
+            {first: tuple(sorted(each, key=lambda p: (-len(p), p))) for first, each in found.items()}
+        )
+
+    def count(self, words: Sequence[str]) -> int:
+        """Return the number of `words` in listed phrases. A word belongs to one phrase at most."""
+        count = resume = 0
+        for place, word in enumerate(words):
+            if place < resume or word not in self.by_first:
+                continue
+            for phrase in self.by_first[word]:
+                if tuple(islice(words, place, place + len(phrase))) == phrase:
+                    count += len(phrase)
+                    resume = place + len(phrase)
+                    break
+        return count
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordListRule:
+    """Drop documents in which more than a share of the words are listed."""
+
+    lists: str
+    """Name of the stored lists, which has their digest."""
+    most: float
+    read: Callable[[str], bytes] = field(repr=False, compare=False)
+
+    name: ClassVar[str] = "word_list"
+    measures: ClassVar[tuple[str, ...]] = ("listed_words",)
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        """Lists and limit."""
+        return {"lists": self.lists, "most": self.most, "words": WORDS_VERSION}
+
+    @cached_property
+    def phrases(self) -> Mapping[str, Phrases]:
+        """The phrases by language, together with those for all languages."""
+        lists: dict[str, list[str]] = json.loads(self.read(self.lists))
+        every = lists.get("", [])
+        return {language: Phrases.of([*every, *entries]) for language, entries in lists.items()}
+
+    def __call__(self, text: AnalyzedText) -> Finding:
+        """Measure the share of listed words; nothing is measured in a language without a list."""
+        phrases = self.phrases.get(text.language) or self.phrases.get("")
+        if phrases is None:
+            return Finding(measurements={}, reason=None)
+        words = [token.lower() for token in text.tokens]
+        share = phrases.count(words) / max(len(words), 1)
+        return Finding(
+            measurements={"listed_words": share}, reason="listed_words" if share > self.most else None
+        )
