@@ -202,8 +202,9 @@ def put_documents(store: Store, parts: Iterator[list[str]]) -> Manifest:
         made = {
             "documents": document_table(ids, texts, first),
             "verdicts": tables.verdict_rows(
-                [Verdict(id=one, keep=True, rule="", reason="", measurements={}) for one in ids], ()
+                [Verdict(id=one, keep=True, rule="", reason="", measurements={}) for one in ids]
             ),
+            "measurements": tables.measurement_rows([], (), ()),
             "signatures": tables.signature_rows(
                 ids=ids,
                 text_hashes=[bytes(16)] * len(ids),

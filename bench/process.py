@@ -36,6 +36,7 @@ from pipeline.engine.task import NO_ITEM, ItemTracker, PartOutputs, Task
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import locate_inputs
 from pipeline.steps import process
+from pipeline.steps.records import process_records
 from storage.directory_store import DirectoryStore
 from storage.manifest import Input
 from storage.warc.records import read_records
@@ -127,10 +128,10 @@ def empty_part(part: Part) -> Part:
 
 def documents_alone(warc: Path, languages: tuple[str, ...]) -> None:
     """Read from WARC to documents, with early verdicts and without rules."""
-    precheck = partial(process.language_precheck, languages)
+    precheck = partial(process_records.language_precheck, languages)
     with warc.open("rb") as file:
         for record in read_records(file, name=str(warc)):
-            if record.type == "response" and process.pageless_reason(record) is None:
+            if record.type == "response" and process_records.pageless_reason(record) is None:
                 extract_document(record, "bench", language_precheck=precheck)
 
 

@@ -108,7 +108,15 @@ def main() -> None:
             "warc_bytes": sum(path.stat().st_size for path in archive) / len(bodies),
             **{
                 f"{folder}_bytes": round(size(data / folder) / len(bodies), 1)
-                for folder in ("documents", "verdicts", "signatures", "log", "manifests")
+                for folder in (
+                    "documents",
+                    "measurements",
+                    "verdicts",
+                    "signatures",
+                    "dropped_signatures",
+                    "log",
+                    "manifests",
+                )
             },
             "cdxj_bytes": sum(path.stat().st_size for path in data.glob("warc/*/*.cdxj.gz")) / len(bodies),
             "export_bytes": size(project / "out") / len(bodies),

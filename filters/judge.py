@@ -15,12 +15,7 @@ def judge(document: Document, language: LanguagePrediction, rules: Sequence[Rule
 
     Raise `ValueError` if a rule returns edits that do not fit the text.
     """
-    text = AnalyzedText(
-        text=document.text,
-        language=language.code,
-        language_score=language.score,
-        license=document.license,
-    )
+    text = analyzed(document, language)
     measurements: dict[str, float] = {}
     edits: tuple[Edit, ...] = ()
     for rule in rules:
@@ -39,3 +34,13 @@ def judge(document: Document, language: LanguagePrediction, rules: Sequence[Rule
             text = text.edited(finding.edits)
             edits = compose(edits, finding.edits)
     return Verdict(id=document.id, keep=True, rule="", reason="", measurements=measurements, edits=edits)
+
+
+def analyzed(document: Document, language: LanguagePrediction) -> AnalyzedText:
+    """Return the text of a document as rules see it."""
+    return AnalyzedText(
+        text=document.text,
+        language=language.code,
+        language_score=language.score,
+        license=document.license,
+    )

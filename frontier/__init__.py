@@ -56,37 +56,41 @@ the server's (`lua/state/clock.lua`). `link.embedded` runs such a server for one
 the same frontier for one process, without a server: its promises in plain Python.
 """
 
-from frontier.crawl_frontier import Frontier
-from frontier.crawl_settings import CrawlSettings, StorageId
-from frontier.exchange_times import ExchangeCheck, ExchangeTimes, Violation
-from frontier.fleet_state import FleetState, Member, Wanted
-from frontier.gate_state import GateState
-from frontier.lease import (
-    AddResult,
-    Budget,
-    Discovery,
-    Fault,
-    FrontierSettlement,
-    HostRelease,
-    Kind,
-    Lease,
-    Leases,
-    Outcome,
-    Rank,
-    RestoredPage,
-    Settlement,
-    Stats,
-    UnloggedBatch,
-)
-from frontier.outage import Outage
-from frontier.policy import HostSwitch, UrlPolicy
-from frontier.robots_record import RobotsRecord
-from frontier.takeover import TakeoverError
-from frontier.urls.canonical import InvalidUrl, canonicalize
-from frontier.urls.scope import Scope
-from frontier.verbs.crawl import crawl_names
-from frontier.verbs.inspection import Hold, HostPage, HostState, UrlState
-from frontier.worker_figures import CrawlFigures, WorkerFigures, WorkerKind, WorkerReport
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from frontier.crawl_frontier import Frontier
+    from frontier.crawl_settings import CrawlSettings, StorageId
+    from frontier.exchange_times import ExchangeCheck, ExchangeTimes, Violation
+    from frontier.fleet_state import FleetState, Member, Wanted
+    from frontier.gate_state import GateState
+    from frontier.lease import (
+        AddResult,
+        Budget,
+        Discovery,
+        Fault,
+        FrontierSettlement,
+        HostRelease,
+        Kind,
+        Lease,
+        Leases,
+        Outcome,
+        Rank,
+        RestoredPage,
+        Settlement,
+        Stats,
+        UnloggedBatch,
+    )
+    from frontier.outage import Outage
+    from frontier.policy import HostSwitch, UrlPolicy
+    from frontier.robots_record import RobotsRecord
+    from frontier.takeover import TakeoverError
+    from frontier.urls.canonical import InvalidUrl, canonicalize
+    from frontier.urls.scope import Scope
+    from frontier.verbs.crawl import crawl_names
+    from frontier.verbs.inspection import Hold, HostPage, HostState, UrlState
+    from frontier.worker_figures import CrawlFigures, WorkerFigures, WorkerKind, WorkerReport
 
 __all__ = [
     "AddResult",
@@ -132,3 +136,56 @@ __all__ = [
     "canonicalize",
     "crawl_names",
 ]
+
+_MODULES = {
+    "Frontier": "frontier.crawl_frontier",
+    **dict.fromkeys(("CrawlSettings", "StorageId"), "frontier.crawl_settings"),
+    **dict.fromkeys(("ExchangeCheck", "ExchangeTimes", "Violation"), "frontier.exchange_times"),
+    **dict.fromkeys(("FleetState", "Member", "Wanted"), "frontier.fleet_state"),
+    "GateState": "frontier.gate_state",
+    **dict.fromkeys(
+        (
+            "AddResult",
+            "Budget",
+            "Discovery",
+            "Fault",
+            "FrontierSettlement",
+            "HostRelease",
+            "Kind",
+            "Lease",
+            "Leases",
+            "Outcome",
+            "Rank",
+            "RestoredPage",
+            "Settlement",
+            "Stats",
+            "UnloggedBatch",
+        ),
+        "frontier.lease",
+    ),
+    "Outage": "frontier.outage",
+    **dict.fromkeys(("HostSwitch", "UrlPolicy"), "frontier.policy"),
+    "RobotsRecord": "frontier.robots_record",
+    "TakeoverError": "frontier.takeover",
+    **dict.fromkeys(("InvalidUrl", "canonicalize"), "frontier.urls.canonical"),
+    "Scope": "frontier.urls.scope",
+    "crawl_names": "frontier.verbs.crawl",
+    **dict.fromkeys(("Hold", "HostPage", "HostState", "UrlState"), "frontier.verbs.inspection"),
+    **dict.fromkeys(
+        ("CrawlFigures", "WorkerFigures", "WorkerKind", "WorkerReport"), "frontier.worker_figures"
+    ),
+}
+"""The module of each name. A module is imported when one of its names is used, because the configuration needs few of
+them, and commands that do not touch the frontier none.
+"""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -22,6 +22,8 @@ def main() -> None:
 def _run() -> None:
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda *_: os._exit(INTERRUPTED))
+    # Pydantic would read the metadata of every installed package to find plugins. The configuration uses none.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from pipeline.commands.app import main as command  # noqa: PLC0415 - after the signal handlers are set
 
     command()

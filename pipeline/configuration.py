@@ -155,6 +155,13 @@ class FiltersConfig:
         Key('rules of your own, applied after those of the preset: ["package.module:Class"]; see the docs'),
     ] = ()
     languages: Annotated[tuple[str, ...], _LANGUAGES, Key("[] keeps all")] = ("en",)
+    thresholds: Annotated[
+        Mapping[str, float],
+        Key(
+            "other thresholds than those of the preset (docs/guides/thresholds.md)",
+            example='thresholds."gopher_quality.fewest_words" = 30',
+        ),
+    ] = field(default_factory=dict)
     obey: Annotated[
         tuple[str, ...],
         _OBEYABLE,

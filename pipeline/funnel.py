@@ -11,6 +11,11 @@ Rules
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+REMOVAL_KINDS = ("exact", "url", "near")
+"""Kinds of removals, in the order in which they are decided."""
+EARLY_RULE = "early"
+"""Name in place of a rule if nothing had to be extracted to decide."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
@@ -127,3 +132,18 @@ def make_funnel(
             every[-1] = replace(every[-1], tokens=tokens.tokens, tokens_estimated=False)
     name = tokens.tokenizer if tokens is not None else ""
     return Funnel(sources=tuple(sources), stages=tuple(every), tokenizer=name)
+
+
+def funnel_stage(rule: str, reason: str) -> str:
+    """Return the stage that decided a record: `rule/reason`, or `keep` if no rule dropped it."""
+    return f"{rule}/{reason}" if rule else "keep"
+
+
+def stage_counts(stage: str, *, documents: int, payload: int, text: int) -> dict[str, int]:
+    """Return the counts of one record, under the names that the report adds up."""
+    return {f"{stage}.documents": documents, f"{stage}.payload_bytes": payload, f"{stage}.text_bytes": text}
+
+
+def edited_count(rule: str) -> str:
+    """Return the name of the count of documents that a rule edited, dropped documents included."""
+    return f"{rule}.edited"

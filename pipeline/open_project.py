@@ -1,4 +1,10 @@
-"""`OpenProject`: the configuration, storage, catalog and frontier of one project in one value."""
+"""`OpenProject`: the configuration, storage, catalog and frontier of one project in one value.
+
+A method imports what only it needs, because no command needs the frontier, the cluster and the catalog at once, and
+each takes a tenth of a second or more to import.
+"""
+
+from __future__ import annotations
 
 import os
 import sys
@@ -10,16 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core import InputError
-from crawler.reading.page_options import PageOptions
-from frontier import CrawlSettings
-from frontier.link.embedded import embedded_server
 from isolation import Confinement, probe_confinement
 from pipeline import configuration
 from pipeline.configuration import Config
-from pipeline.engine.local.crawl_worker import LocalCrawlWorker, WorkerFactory
 from pipeline.engine.local.worker_pool import WorkerPool, local_worker_pool
-from pipeline.engine.ray.ray_crawl_worker import ray_worker_factory
-from pipeline.engine.ray.ray_pool import ray_worker_pool
 from pipeline.terminal.output import warn
 from storage.cache.block_cache import Cache, default_directory
 from storage.cache.cache_counters import CacheStats
@@ -27,6 +27,9 @@ from storage.location import open_store
 from storage.store import Store
 
 if TYPE_CHECKING:
+    from crawler.reading.page_options import PageOptions
+    from frontier import CrawlSettings
+    from pipeline.engine.local.crawl_worker import WorkerFactory
     from storage.catalog import Catalog
 
 STATE_DIRECTORY = ".thresher"
@@ -42,7 +45,7 @@ class OpenProject:
     config: Config
 
     @staticmethod
-    def at(directory: Path) -> "OpenProject":
+    def at(directory: Path) -> OpenProject:
         """Return the project of a directory. Raise `InputError` if there is none or its thresher.toml is invalid.
 
         If thresher.toml names rules of users, Python finds their modules in the directory from now on, after all other
@@ -84,10 +87,9 @@ class OpenProject:
         return self.cache.stats() if self.cache is not None and self.cache.directory.exists() else None
 
     @cached_property
-    def catalog(self) -> "Catalog":
+    def catalog(self) -> Catalog:
         """The catalog, brought up to date with the storage."""
-        # SQLAlchemy takes a third of a second to import, and few commands need it.
-        from storage.catalog import Catalog  # noqa: PLC0415
+        from storage.catalog import Catalog
 
         catalog = Catalog(self.config.project.catalog, self.directory)
         catalog.refresh(self.store)
@@ -113,10 +115,13 @@ class OpenProject:
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
-            _ = self.confinement  # prints its warnings before a worker starts
-            with local_worker_pool(workers or len(os.sched_getaffinity(0))) as local:
+            count = workers or len(os.sched_getaffinity(0))
+            # The warnings of the confinement come before a worker starts. Nothing is probed if nothing is to be made.
+            with local_worker_pool(count, before_first=lambda: self.confinement) as local:
                 yield local
         else:
+            from pipeline.engine.ray.ray_pool import ray_worker_pool
+
             with ray_worker_pool(cluster, workers) as remote:
                 yield remote
 
@@ -126,9 +131,13 @@ class OpenProject:
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
+            from pipeline.engine.local.crawl_worker import LocalCrawlWorker
+
             _ = self.confinement  # prints its warnings before a worker starts
             yield LocalCrawlWorker
         else:
+            from pipeline.engine.ray.ray_crawl_worker import ray_worker_factory
+
             one_machine = self.config.project.redis == EMBEDDED
             with ray_worker_factory(cluster, self.store, is_single_machine=one_machine) as factory:
                 yield factory
@@ -138,6 +147,8 @@ class OpenProject:
         """Yield the address of the frontier's Redis. An embedded server runs at least as long as the context."""
         address = self.config.project.redis
         if address == EMBEDDED:
+            from frontier.link.embedded import embedded_server
+
             with embedded_server(self.state_directory / "redis") as url:
                 yield url
         else:
@@ -146,6 +157,8 @@ class OpenProject:
     @property
     def settings(self) -> CrawlSettings:
         """The settings that the project gives its crawls."""
+        from frontier import CrawlSettings
+
         settings = self.config.crawler
         return CrawlSettings(
             contact=self.config.project.contact,
@@ -158,6 +171,8 @@ class OpenProject:
     @property
     def page_options(self) -> PageOptions:
         """The options with which responses are read as pages."""
+        from crawler.reading.page_options import PageOptions
+
         settings = self.config.crawler
         return PageOptions(
             obey=settings.reading.obey, cookies=settings.wire.cookies, traps=self.settings.policy.traps

@@ -2,31 +2,38 @@
 
 Every line of `run_all` is a command of its own as well. Each command continues where it was stopped, and all of them
 may run again at any time.
+
+A function imports what only it needs: the crawler, the index of duplicates and the formats of shards take half a second
+to import, and no command uses all of them.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core import Interruption
-from pipeline.crawls.seed import SeedPlan, SeedSummary, seed_file
-from pipeline.crawls.seed_files import RefusedLine
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.fleet.crawl_call import CrawlLimits
-from pipeline.fleet.crawl_command import crawl
-from pipeline.fleet.crawl_summary import CrawlSummary
-from pipeline.funnel import Funnel, TokenCounts
 from pipeline.open_project import OpenProject
-from pipeline.reports import report
 from pipeline.runs import record_run
-from pipeline.steps import blocklist, dedup, export, export_directory, export_plan, process, signal_files
-from pipeline.steps.export_plan import ExportOptions
+from pipeline.steps import blocklist, process
+from pipeline.steps.records import signal_files
 from pipeline.terminal.progress import Progress
-from shards import Dataset
-from shards.dataset import count_tokens
-from shards.tokenizer import TokenizerFile, load_tokenizer_file
-from storage.manifest import Manifest
+
+if TYPE_CHECKING:
+    from pipeline.crawls.seed import SeedPlan, SeedSummary
+    from pipeline.crawls.seed_files import RefusedLine
+    from pipeline.fleet.crawl_call import CrawlLimits
+    from pipeline.fleet.crawl_summary import CrawlSummary
+    from pipeline.funnel import Funnel
+    from pipeline.steps.export_plan import ExportOptions
+    from pipeline.steps.records.rule_set import RuleSet
+    from shards import Dataset
+    from shards.tokenizer import TokenizerFile
+    from storage.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +64,11 @@ def run_all(  # noqa: PLR0913 - the options of the command
     `workers` is the number of worker processes after the crawl; None for one per CPU. `update` replaces the crawl's
     settings with those of the project.
     """
+    from pipeline.crawls.seed import seed_file
+    from pipeline.fleet.crawl_command import crawl
+    from pipeline.steps import export_directory
+    from shards.tokenizer import load_tokenizer_file
+
     _ = project.config.contact  # raises if none is set
     blocklist.put_blocklist(project.store, project.directory, project.config.filters.blocklist)
     process.step(signal_files.stored_filters(project.store, project.directory, project.config.filters))
@@ -92,14 +104,48 @@ def process_sources(
     return record.summary
 
 
+def judge_sources(
+    project: OpenProject,
+    names: tuple[str, ...],
+    verdict_set: str,
+    chosen: RuleSet,
+    pool: WorkerPool,
+    progress: Progress,
+) -> run_step.StepSummary:
+    """Make a set of verdicts of the measurements of the sources. Raise `InputError` if a record is not processed, or if
+    its measurements do not suffice.
+    """
+    from pipeline.steps.verdicts import judge_step
+
+    process.require_processed(project.store, names, project.config.filters)
+    step = judge_step.step(chosen)
+    parts = [part for name in names for part in judge_step.parts(project.store, name, verdict_set, chosen)]
+    with record_run(project, step, names) as record:
+        record.summary = run_step.run_step(
+            project.store, step, parts, judge_step.work, pool=pool, progress=progress, retry=True
+        )
+    record.summary.require_all()
+    return record.summary
+
+
 def find_duplicates(
-    project: OpenProject, names: tuple[str, ...], pool: WorkerPool, progress: Progress
+    project: OpenProject,
+    names: tuple[str, ...],
+    pool: WorkerPool,
+    progress: Progress,
+    verdict_set: str = "",
 ) -> Manifest:
-    """Find the duplicates among all sealed records of the sources. Raise `InputError` if a record is not processed."""
+    """Find the duplicates among all documents of the sources that a set of verdicts keeps. Raise `InputError` if a
+    record is not processed, or not judged.
+    """
+    from pipeline.steps import dedup
+
     process.require_processed(project.store, names, project.config.filters)
     config = project.config.dedup
     with record_run(project, dedup.step(config), names) as record:
-        manifest, record.summary = dedup.run(project.store, names, config, pool=pool, progress=progress)
+        manifest, record.summary = dedup.run(
+            project.store, names, config, pool=pool, progress=progress, verdict_set=verdict_set
+        )
     return manifest
 
 
@@ -130,8 +176,14 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     options: ExportOptions | None = None,
 ) -> tuple[Dataset, Funnel]:
     """Write the kept documents as shards, with the funnel in the same directory."""
+    from pipeline.funnel import TokenCounts
+    from pipeline.reports import report
+    from pipeline.steps import dedup, export, export_directory, export_plan
+    from shards.dataset import count_tokens
+
     process.require_processed(project.store, names, project.config.filters)
-    removed = dedup.require_run(project.store, names, project.config.dedup)
+    verdict_set = "" if options is None else options.verdict_set
+    removed = dedup.require_run(project.store, names, project.config.dedup, verdict_set)
     plan = export_plan.make_plan(project.store, names, tokenizer, removed, options)
     directory = export.open_directory(plan, out)
     if options is not None and options.eos is None and plan.eos is None:
@@ -147,7 +199,7 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
         )
         # The tokens of a mix are not those of the kept documents.
         is_mix = options is not None and options.mix is not None
-        funnel = report.counted_funnel(project, names, None if is_mix else counted)
+        funnel = report.counted_funnel(project, names, None if is_mix else counted, verdict_set)
         dataset = export.finish(plan, directory, shards, funnel)
     export.record_dataset(project.store, plan, dataset)
     return dataset, funnel

@@ -4,7 +4,7 @@ The same rows in the same order give the same bytes: no clock, no file name, and
 goes into a file. Any Parquet reader reads them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -96,7 +96,22 @@ VERDICTS = pa.schema(
         _column("edits", pa.list_(_column("item", _EDIT))),
     ]
 )
-"""One `Verdict` a row. A nullable float64 column for each measurement follows, in the order of their names."""
+"""One `Verdict` a row."""
+
+REASON_PREFIX = "reason_"
+"""Begins the name of the column with the reasons that a rule gave whatever its thresholds."""
+MEASUREMENTS = pa.schema(
+    [
+        _column("id", pa.string()),
+        _column("language", pa.string()),
+        _column("payload_bytes", pa.int64()),
+        _column("text_bytes", pa.int64()),
+        VERDICTS.field("edits"),
+    ]
+)
+"""What the rules measured of a document, kept or not, one a row: everything that a verdict follows from. `text_bytes`
+are those of the unedited text. A nullable float64 column for each measurement follows, in the order of their names, and
+a nullable text column for each rule that gave a reason whatever its thresholds."""
 
 SIGNATURES = pa.schema(
     [
@@ -162,14 +177,47 @@ def require_storable(document: Document) -> int:
     return len(document.text.encode())
 
 
-def verdict_rows(verdicts: Sequence[Verdict], measurement_names: Iterable[str]) -> pa.Table:
-    """Return verdicts as a table of `VERDICTS` with the named measurements; null if a verdict lacks one."""
-    names = sorted(set(measurement_names) - set(VERDICTS.names))
-    schema = pa.schema([*VERDICTS, *(pa.field(name, pa.float64()) for name in names)])
+def verdict_rows(verdicts: Sequence[Verdict]) -> pa.Table:
+    """Return verdicts as a table of `VERDICTS`."""
     columns = [
         *([getattr(each, name) for each in verdicts] for name in VERDICTS.names if name != "edits"),
         [[asdict(edit) for edit in each.edits] for each in verdicts],
-        *([each.measurements.get(name) for each in verdicts] for name in names),
+    ]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, VERDICTS, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=VERDICTS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasurementRow:
+    """One row of `MEASUREMENTS`."""
+
+    id: str
+    language: str
+    payload_bytes: int
+    text_bytes: int
+    edits: Sequence[Edit]
+    measurements: Mapping[str, float]
+    reasons: Mapping[str, str]
+    """By rule."""
+
+
+def measurement_rows(rows: Sequence[MeasurementRow], names: Iterable[str], rules: Iterable[str]) -> pa.Table:
+    """Return a table of `MEASUREMENTS` with the named measurements, and with the reasons of the named rules; null if a
+    row lacks one.
+    """
+    names, rules = sorted(set(names) - set(MEASUREMENTS.names)), sorted(set(rules))
+    schema = pa.schema(
+        [
+            *MEASUREMENTS,
+            *(pa.field(name, pa.float64()) for name in names),
+            *(pa.field(f"{REASON_PREFIX}{rule}", pa.string()) for rule in rules),
+        ]
+    )
+    columns = [
+        *([getattr(each, name) for each in rows] for name in MEASUREMENTS.names if name != "edits"),
+        [[asdict(edit) for edit in each.edits] for each in rows],
+        *([each.measurements.get(name) for each in rows] for name in names),
+        *([each.reasons.get(rule) for each in rows] for rule in rules),
     ]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
@@ -294,14 +342,18 @@ def columns(schema: pa.Schema, *names: str) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names])
 
 
-def read(store: Readable, sealed: SealedObject, schema: pa.Schema) -> pa.Table:
-    """Return the columns of a schema from a sealed table. Raise `CorruptData` if the table is not as it was sealed, or
-    lacks one of them. The whole table is read, because only that gives its digest (decision 24).
+def read(store: Readable, sealed: SealedObject, schema: pa.Schema | None) -> pa.Table:
+    """Return the columns of a schema from a sealed table, all of them if it is None.
+
+    Raise `CorruptData` if the table is not as it was sealed, or lacks one of them. The whole table is read,
+    because only that gives its digest (decision 24).
     """
     data = sealed_reading.read_sealed(store, sealed)
     try:
         # A worker process may start no thread: neither to decode nor to read ahead.
         parquet = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
+        if schema is None:
+            return parquet.read(use_threads=False)
         return parquet.read(columns=schema.names, use_threads=False).cast(schema)
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise _unreadable(sealed, error) from error

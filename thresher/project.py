@@ -20,13 +20,14 @@ from pipeline.engine.run_step import StepSummary
 from pipeline.fleet.crawl_call import CrawlLimits
 from pipeline.fleet.crawl_command import crawl
 from pipeline.fleet.crawl_summary import CrawlSummary
-from pipeline.funnel import Funnel
+from pipeline.funnel import REMOVAL_KINDS, Funnel
 from pipeline.inputs.ingest import IngestSummary, ingest
 from pipeline.inputs.locate import locate_inputs
 from pipeline.open_project import OpenProject
 from pipeline.reports import report
 from pipeline.reports.kept_documents import kept_documents
-from pipeline.steps import process, signal_files
+from pipeline.steps import process
+from pipeline.steps.records import signal_files
 from pipeline.terminal.progress import stderr_progress
 from shards import Dataset
 from shards.tokenizer import load_tokenizer_file
@@ -166,7 +167,7 @@ class Project:
         chosen = require_sources(self._opened, list(names))
         with self._opened.worker_pool(1) as pool:
             manifest = recipe.find_duplicates(self._opened, chosen, pool, stderr_progress())
-        return {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.REMOVAL_KINDS}
+        return {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in REMOVAL_KINDS}
 
     def export(
         self, out: str | Path, *names: str, tokenizer: str | Path | None = None, workers: int | None = None

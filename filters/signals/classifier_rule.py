@@ -1,8 +1,8 @@
 """Measure a score with a fastText classifier, and drop documents by it: quality, as in DCLM, and toxicity.
 
-DCLM trains on instruction data and keeps the tenth with the best scores (Li et al. 2024, arXiv:2406.11794, section 4.4);
-Dolma removes toxic text with fastText classifiers trained on Jigsaw (Soldaini et al. 2024, arXiv:2402.00159, section
-5.3). No model is part of Thresher: the user names a file.
+DCLM trains on instruction data and keeps the tenth with the best scores (Li et al. 2024, arXiv:2406.11794, section
+4.4); Dolma removes toxic text with fastText classifiers trained on Jigsaw (Soldaini et al. 2024, arXiv:2402.00159,
+section 5.3). No model is part of Thresher: the user names a file.
 """
 
 from collections.abc import Callable, Mapping

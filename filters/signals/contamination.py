@@ -2,13 +2,12 @@
 
 An n-gram is `n` words in lower case, without punctuation. GPT-3 used 13 words and removed text around every collision
 (Brown et al. 2020, arXiv:2005.14165, appendix C); PaLM counted a document with 70 % of its 8-grams as contaminated
-(Chowdhery et al. 2022, arXiv:2204.02311, section 8); datatrove uses 12 words. Only hashes of n-grams are stored, 8 bytes
-each: two different n-grams have the same hash with a probability of 2^-64 a pair.
+(Chowdhery et al. 2022, arXiv:2204.02311, section 8); datatrove uses 12 words. Only hashes of n-grams are stored, 8
+bytes each: two different n-grams have the same hash with a probability of 2^-64 a pair.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,7 +65,17 @@ def _merged(known: Hashes, batch: Sequence[Hashes]) -> Hashes:
     return merged
 
 
-@dataclass(frozen=True, kw_only=True)
+def encode_hashes(hashes: Hashes) -> bytes:
+    """Return sorted hashes as bytes."""
+    return hashes.astype("<u8").tobytes()
+
+
+def decode_hashes(data: bytes) -> Hashes:
+    """Return the hashes of `encode_hashes`."""
+    return np.frombuffer(data, "<u8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContaminationRule:
     """Drop documents in which more than a share of the n-grams belong to benchmarks."""
 
@@ -74,7 +83,8 @@ class ContaminationRule:
     """Name of the stored hashes, which has their digest."""
     n: int
     most: float
-    read: Callable[[str], bytes] = field(repr=False, compare=False)
+    hashes: Callable[[str], Hashes] = field(repr=False, compare=False)
+    """Returns stored hashes, sorted."""
 
     name: ClassVar[str] = "contamination"
     measures: ClassVar[tuple[str, ...]] = ("contaminated_ngrams",)
@@ -90,18 +100,14 @@ class ContaminationRule:
             "words": WORDS_VERSION,
         }
 
-    @cached_property
-    def hashes(self) -> Hashes:
-        """The sorted hashes of the benchmarks."""
-        return np.frombuffer(self.read(self.benchmarks), "<u8")
-
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure the share of n-grams that benchmarks have."""
         found = ngram_hashes([word.lower() for word in text.words], self.n)
         share = 0.0
-        if len(found) and len(self.hashes):
-            places = np.searchsorted(self.hashes, found)
-            hits = self.hashes[np.minimum(places, len(self.hashes) - 1)] == found
+        known = self.hashes(self.benchmarks)
+        if len(found) and len(known):
+            places = np.searchsorted(known, found)
+            hits = known[np.minimum(places, len(known) - 1)] == found
             share = float(hits.mean())
         return Finding(
             measurements={"contaminated_ngrams": share}, reason="benchmark" if share > self.most else None

@@ -32,15 +32,18 @@ _ELEMENTS: tuple[tuple[str, str], ...] = (
     (
         "NC",
         (
-            r"non[\s-]?commercial(?:e)?|nicht[\s-]?kommerziell|no[\s-]?comercial|não[\s-]?comercial|niet[\s-]?commercieel"
+            r"non[\s-]?commercial(?:e)?|nicht[\s-]?kommerziell|no[\s-]?comercial|não[\s-]?comercial"
+            r"|niet[\s-]?commercieel"
             r"|pas d['’]utilisation commerciale|użycie niekomercyjne|icke[\s-]?kommersiell|非営利|非商业性使用"
         ),
     ),
     (
         "SA",
         (
-            r"share[\s-]?alike|weitergabe unter gleichen bedingungen|compartir[\s-]?igual|compartilha[\s-]?igual"
-            r"|partage (?:dans les mêmes conditions|à l['’]identique)|condividi allo stesso modo|gelijk[\s-]?delen"
+            r"share[\s-]?alike|weitergabe unter gleichen bedingungen|compartir[\s-]?igual"
+            r"|compartilha[\s-]?igual"
+            r"|partage (?:dans les mêmes conditions|à l['’]identique)|condividi allo stesso modo"
+            r"|gelijk[\s-]?delen"
             r"|na tych samych warunkach|dela[\s-]?lika|継承|相同方式共享"
         ),
     ),
@@ -48,7 +51,8 @@ _ELEMENTS: tuple[tuple[str, str], ...] = (
         "ND",
         (
             r"no[\s-]?deriv(?:ative)?(?:s| works)?|keine[\s-]?bearbeitung(?:en)?|sin[\s-]?obra[\s-]?derivada"
-            r"|sem[\s-]?derivações|pas de modification|non opere derivate|geen[\s-]?afgeleide[\s-]?werken|改変禁止|禁止演绎"
+            r"|sem[\s-]?derivações|pas de modification|non opere derivate"
+            r"|geen[\s-]?afgeleide[\s-]?werken|改変禁止|禁止演绎"
         ),
     ),
 )
@@ -66,11 +70,13 @@ class Statement:
 
 
 _CC = re.compile(
-    r"creativecommons\.org/(?:licenses/(?P<code>by(?:-nc)?(?:-sa|-nd)?|by-nd-nc)|publicdomain/(?P<zero>zero|mark))"
+    r"creativecommons\.org/(?:licenses/(?P<code>by(?:-nc)?(?:-sa|-nd)?|by-nd-nc)"
+    r"|publicdomain/(?P<zero>zero|mark))"
     r"(?:/(?P<v1>\d\.\d))?"
     r"|\bcc[\s-]?(?P<short>by(?:[\s-](?:nc|sa|nd)){0,3})\b(?:[\s-]{1,2}v?\.?(?P<v2>\d\.\d))?"
     r"|\bcc[\s-]?(?P<cc0>0|zero)\b(?:[\s-](?P<v3>1\.0))?"
-    rf"|creative commons{_SEPARATOR}(?:licen[sc]e\s|lizenz\s)?[„“\"'(]?(?P<long>(?:{_ATTRIBUTION})(?:{_SEPARATOR}(?:and\s)?"
+    rf"|creative commons{_SEPARATOR}(?:licen[sc]e\s"
+    rf"|lizenz\s)?[„“\"'(]?(?P<long>(?:{_ATTRIBUTION})(?:{_SEPARATOR}(?:and\s)?"
     rf"(?:{_ELEMENT})){{0,3}})" + _VERSION.replace("VERSION", "v4"),
     re.IGNORECASE,
 )
@@ -86,12 +92,18 @@ _NAMES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("EPL", r"\beclipse public licen[sc]e"),
         (
             "MIT",
-            r"\bmit(?:/x11)?[\s-]licen[sc]e|\bmit-lizenz|\blicence mit\b|\blicencia mit\b|(?<=licensed under )mit\b",
+            (
+                r"\bmit(?:/x11)?[\s-]licen[sc]e|\bmit-lizenz|\blicence mit\b|\blicencia mit\b"
+                r"|(?<=licensed under )mit\b"
+            ),
         ),
         ("ISC", r"\bisc licen[sc]e"),
         (
             "BSD",
-            r"\b(?:new |modified |simplified |revised )?bsd(?:[\s-](?P<clauses>[0234])[\s-]clause)?(?:[\s-]style)?\s?licen[sc]e",
+            (
+                r"\b(?:new |modified |simplified "
+                r"|revised )?bsd(?:[\s-](?P<clauses>[0234])[\s-]clause)?(?:[\s-]style)?\s?licen[sc]e"
+            ),
         ),
         ("OGL-UK", r"\bopen government licen[sc]e"),
         ("ODbL", r"\bopen (?:data commons open )?database licen[sc]e|\bodbl\b"),
@@ -99,7 +111,8 @@ _NAMES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     )
 )
 _LABEL = re.compile(
-    r"(?:^|\n)[\s*#>-]{0,4}(?i:licen[sc]e)[\s*:=\"'-]{1,5}(MIT|ISC|0BSD|Unlicense|(?:Apache|[AL]?GPL|MPL|EPL|CC|BSD)-[\w.-]{2,30})\b"
+    r"(?:^|\n)[\s*#>-]{0,4}(?i:licen[sc]e)[\s*:=\"'-]{1,5}(MIT|ISC|0BSD|Unlicense|(?:Apache"
+    r"|[AL]?GPL|MPL|EPL|CC|BSD)-[\w.-]{2,30})\b"
 )
 """`License: MIT`, `license = "Apache-2.0"`: what package descriptions have."""
 _SPDX = re.compile(r"SPDX-License-Identifier:[ \t]{0,4}\(?([A-Za-z0-9.+-]{2,40})")
@@ -127,43 +140,60 @@ _TRIGGERS = (
 """In lower case: a text with none of them states no licence."""
 
 _THIS = re.compile(
-    r"\bquest['’]opera\b|\b(?:this|these|our|all|unless|except|diese[rs]?|alle|unsere|ce|cette|ces|este|esta|estos|questo"
-    r"|questi)\s(?:\S{1,20}\s){0,4}?(?:works?|pages?|sites?|websites?|web ?sites?|contents?|texts?|articles?|posts?|blogs?"
-    r"|wikis?|documentation|documents?|manuals?|books?|guides?|projects?|software|programs?|files?|translations?|courses?"
-    r"|lessons?|lectures?|materials?|data ?sets?|databases?|data|repository|source|code|library|package|module|paper|report"
-    r"|study|chapter|tutorials?|slides|notes|story|stories|essay|encyclopedia|entries|noted|werk|inhalte?|text|artikel|seite"
-    r"|webseite|dokument|programm|œuvre|oeuvre|contenus?|textes?|obra|contenidos?|textos?|artículos?|página|sitio|opera"
+    r"\bquest['’]opera\b|\b(?:this|these|our|all|unless|except|diese[rs]?|alle|unsere|ce"
+    r"|cette|ces|este|esta|estos|questo"
+    r"|questi)\s(?:\S{1,20}\s){0,4}?(?:works?|pages?|sites?|websites?|web ?sites?|contents?"
+    r"|texts?|articles?|posts?|blogs?"
+    r"|wikis?|documentation|documents?|manuals?|books?|guides?|projects?|software|programs?"
+    r"|files?|translations?|courses?"
+    r"|lessons?|lectures?|materials?|data ?sets?|databases?|data|repository|source|code"
+    r"|library|package|module|paper|report"
+    r"|study|chapter|tutorials?|slides|notes|story|stories|essay|encyclopedia|entries|noted"
+    r"|werk|inhalte?|text|artikel|seite"
+    r"|webseite|dokument|programm|œuvre|oeuvre|contenus?|textes?|obra|contenidos?|textos?"
+    r"|artículos?|página|sitio|opera"
     r"|contenuti|testi?|pagina|conteúdos?)\b"
     r"|\b(?:the )?(?:content|contents|text|documentation|lessons|data)\s(?:is|are|on|of|in)\b"
     r"|\b(?:die inhalte|les contenus|los contenidos|i contenuti|os conteúdos)\b",
     re.IGNORECASE,
 )
 _OFFER = re.compile(
-    r"licen[sc]ed|re-?licensed|released|available|distributed|published|provided|shared|offered|issued|covered|governed"
-    r"|dedicated|placed|(?:is|are|falls|fall) (?:hereby )?(?:made |put )?(?:under|in(?:to)? the)|subject to|redistribute|reuse"
-    r"|lizenziert|steht|stehen|verfügbar|veröffentlicht|freigegeben|unterliegt|(?:mis|mise|disponible|distribué|publié)e?s?"
-    r"|sous licence|bajo|disponibles?|publicad[oa]s?|distribuid[oa]s?|disponibil[ei]|rilasciat[oaie]|distribuit[oaie]|sob a?",
+    r"licen[sc]ed|re-?licensed|released|available|distributed|published|provided|shared"
+    r"|offered|issued|covered|governed"
+    r"|dedicated|placed|(?:is|are|falls|fall) (?:hereby )?(?:made |put )?(?:under"
+    r"|in(?:to)? the)|subject to|redistribute|reuse"
+    r"|lizenziert|steht|stehen|verfügbar|veröffentlicht|freigegeben|unterliegt|(?:mis|mise"
+    r"|disponible|distribué|publié)e?s?"
+    r"|sous licence|bajo|disponibles?|publicad[oa]s?|distribuid[oa]s?|disponibil[ei]"
+    r"|rilasciat[oaie]|distribuit[oaie]|sob a?",
     re.IGNORECASE,
 )
 _LINE_START = re.compile(
     r"(?:^|\n|[|•·©.]\s?|\d{4}\s)[\s*#>©-]{0,4}(?:"
-    r"(?i:(?:content|text|code|documentation|data|some rights reserved)[\s:.,]{1,3}(?:\S{1,25}\s){0,4}?(?:is |are )?"
+    r"(?i:(?:content|text|code|documentation|data"
+    r"|some rights reserved)[\s:.,]{1,3}(?:\S{1,25}\s){0,4}?(?:is |are )?"
     r"(?:licen[sc]ed|released|available|distributed|published|shared)\s(?:under|as))"
     r"|(?:Licen[sc]ed|LICEN[SC]ED)\s(?:under|as)"
     r"|(?:Lizenziert unter|Sous licence|Bajo licencia)"
-    r"|(?:[Ll]icen[sc]e|LICEN[SC]E|Lizenz|Licenza|Licencia)(?:\s?(?:\([^)\n]{0,20}\)|information|text|type))?\s?(?::|-|–|\n)"
-    r")(?i:\s(?:the|a|an|der|einer|la|une|una|license|terms|of)){0,4}[\s:(\"„“'<\[]{0,4}(?:https?://)?(?:www\.)?$"
+    r"|(?:[Ll]icen[sc]e|LICEN[SC]E|Lizenz|Licenza|Licencia)(?:\s?(?:\([^)\n]{0,20}\)"
+    r"|information|text|type))?\s?(?::|-|–|\n)"
+    r")(?i:\s(?:the|a|an|der|einer|la|une|una|license|terms"
+    r"|of)){0,4}[\s:(\"„“'<\[]{0,4}(?:https?://)?(?:www\.)?$"
 )
 _REDISTRIBUTE = re.compile(r"you (?:can|may) (?:use, )?(?:copy, |redistribute )", re.IGNORECASE)
 """The sentence that the GNU project asks for in each file."""
 _DENIED = re.compile(
-    r"\b(?:not|never|unlike|instead of|no longer|incompatible|compared|versus|vs|whether|if you|should|could|might|would"
-    r"|previously|formerly|used to be|was once|nicht|keine|don['’]t|isn['’]t|doesn['’]t|cannot|rather than|see also|such as|like the)\b",
+    r"\b(?:not|never|unlike|instead of|no longer|incompatible|compared|versus|vs|whether"
+    r"|if you|should|could|might|would"
+    r"|previously|formerly|used to be|was once|nicht|keine|don['’]t|isn['’]t|doesn['’]t"
+    r"|cannot|rather than|see also|such as|like the)\b",
     re.IGNORECASE,
 )
 _PART = re.compile(
-    r"\b(?:image|images|photo|photos|photograph|photographs|picture|pictures|illustration|icon|icons|logo|font|fonts|cover|song"
-    r"|music|audio|soundtrack|sample|screenshot|thumbnail|bild|bilder|foto|fotos|imagen|imagens|photographie|by \S{2,20} /"
+    r"\b(?:image|images|photo|photos|photograph|photographs|picture|pictures|illustration"
+    r"|icon|icons|logo|font|fonts|cover|song"
+    r"|music|audio|soundtrack|sample|screenshot|thumbnail|bild|bilder|foto|fotos|imagen"
+    r"|imagens|photographie|by \S{2,20} /"
     r"|flickr|wikimedia commons|unsplash|shutterstock)\b",
     re.IGNORECASE,
 )

@@ -1,4 +1,4 @@
-"""Measure the perplexity of a text under an n-gram model (KenLM), and keep head, middle or tail, as CCNet does.
+"""Measure the perplexity of a text under an n-gram model (KenLM), and keep documents by it, as CCNet does.
 
 CCNet (Wenzek et al. 2020, arXiv:1911.00359, section 3.3) trains 5-gram models on Wikipedia, computes the perplexity of
 each paragraph of the web, and splits every language in three equal parts; its code averages over the lines of a
@@ -15,7 +15,6 @@ from filters.signals.fasttext_file import MAX_CHARACTERS
 from filters.text import AnalyzedText, Finding
 from filters.words import WORDS_VERSION, tokens
 
-BUCKETS = ("head", "middle", "tail")
 MAX_PERPLEXITY = 1e9
 """What is reported of a text that the model has never seen anything of."""
 _DIGIT = re.compile(r"\d")
@@ -39,12 +38,12 @@ def perplexity(score: Callable[[str], float], text: str) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerplexityRule:
-    """Keep documents whose perplexity lies in one of the parts `keep`; `cuts` end head and middle."""
+    """Keep documents whose perplexity is at least `least` and at most `most`."""
 
     model: str
     """Name of the stored model, which has its digest."""
-    cuts: tuple[float, ...]
-    keep: tuple[str, ...]
+    least: float = 0.0
+    most: float = MAX_PERPLEXITY
     scorer: Callable[[str], Callable[[str], float]] = field(repr=False, compare=False)
     """Returns the scoring function of a stored model."""
 
@@ -53,12 +52,13 @@ class PerplexityRule:
 
     @property
     def recipe(self) -> Mapping[str, Any]:
-        """Model, cuts, and the parts that are kept."""
-        return {"model": self.model, "cuts": list(self.cuts), "keep": list(self.keep), "words": WORDS_VERSION}
+        """Model and limits."""
+        return {"model": self.model, "least": self.least, "most": self.most, "words": WORDS_VERSION}
 
     def __call__(self, text: AnalyzedText) -> Finding:
-        """Measure the perplexity; the reason names the part."""
+        """Measure the perplexity."""
         measured = perplexity(self.scorer(self.model), text.text)
-        part = BUCKETS[sum(measured > cut for cut in self.cuts)] if self.cuts else ""
-        reason = f"perplexity_{part}" if part and part not in self.keep else None
+        reason = (
+            "low_perplexity" if measured < self.least else "high_perplexity" if measured > self.most else None
+        )
         return Finding(measurements={"perplexity": measured}, reason=reason)

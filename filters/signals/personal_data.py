@@ -3,7 +3,8 @@
 1. A number is found only if its check digits are right (cards: Luhn; IBANs: ISO 7064 mod 97 and the format of the
    country, by python-stdnum), or if the numbering plan has it (phones, by Google's libphonenumber).
 2. Reserved values are nobody's: addresses at example.com (RFC 2606), IP addresses that are not public (as in
-   datatrove), phone numbers without a country. The replacements of `pseudonyms` are such values, so masked text stays as it is.
+   datatrove), phone numbers without a country. The replacements of `pseudonyms` are such values, so masked text
+   stays as it is.
 3. Time is linear in the length of the text. Every pattern starts at a rare character, repeats at most a fixed number of
    times, and gives nothing back (possessive quantifiers).
 """

@@ -1,26 +1,28 @@
 """The rules that `SignalSettings` switches on, in their order: cheap ones first, masking last."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
+from filters.signals import signal_thresholds  # noqa: F401 - it registers functions
 from filters.signals.classifier_rule import ClassifierRule
-from filters.signals.contamination import ContaminationRule
+from filters.signals.contamination import ContaminationRule, Hashes
 from filters.signals.licenses import LicenseRule
-from filters.signals.perplexity import PerplexityRule
+from filters.signals.perplexity import MAX_PERPLEXITY, PerplexityRule
 from filters.signals.pii import PiiMasking
 from filters.signals.signal_settings import SignalSettings
-from filters.signals.word_lists import WordListRule
+from filters.signals.word_lists import Phrases, WordListRule
 from filters.text import Rule
-
-RULE_NAMES = ("license", "word_list", "contamination", "toxicity", "quality", "perplexity", "pii")
-"""Names of these rules; no rule of a user may have one of them."""
 
 
 class SignalFiles(Protocol):
-    """The stored files. A rule asks for one when it measures its first text, so recipes need none."""
+    """The stored files. A rule asks for one whenever it measures a text."""
 
-    def read(self, name: str) -> bytes:
-        """Return the bytes of a file."""
+    def word_lists(self, name: str) -> Mapping[str, Phrases]:
+        """Return the phrases of word lists by language."""
+        ...
+
+    def ngrams(self, name: str) -> Hashes:
+        """Return the sorted hashes of the n-grams of benchmarks."""
         ...
 
     def classifier(self, name: str) -> Callable[[str, str], float]:
@@ -32,22 +34,40 @@ class SignalFiles(Protocol):
         ...
 
 
-def signal_rules(settings: SignalSettings, files: SignalFiles) -> tuple[Rule, ...]:
-    """Return the rules. The paths in `settings` are names of stored files."""
-    return tuple(_rules(settings, files))
+def signal_rules(settings: SignalSettings, files: SignalFiles | None) -> tuple[Rule, ...]:
+    """Return the rules. The paths in `settings` are names of stored files. Without `files` no text can be measured."""
+    return tuple(_rules(settings, files or _NoFiles()))
+
+
+class _NoFiles:
+    """What rules have that decide by stored measurements, or only say their recipes."""
+
+    def word_lists(self, name: str) -> Mapping[str, Phrases]:
+        raise LookupError(name)
+
+    def ngrams(self, name: str) -> Hashes:
+        raise LookupError(name)
+
+    def classifier(self, name: str) -> Callable[[str, str], float]:
+        raise LookupError(name)
+
+    def scorer(self, name: str) -> Callable[[str], float]:
+        raise LookupError(name)
 
 
 def _rules(settings: SignalSettings, files: SignalFiles) -> Iterator[Rule]:
     if settings.licenses:
         yield LicenseRule(wanted=settings.licenses)
     if settings.word_lists:
-        yield WordListRule(lists=settings.word_lists, most=settings.max_listed_words, read=files.read)
+        yield WordListRule(
+            lists=settings.word_lists, most=settings.max_listed_words, phrases=files.word_lists
+        )
     if settings.benchmarks:
         yield ContaminationRule(
             benchmarks=settings.benchmarks[0],
             n=settings.benchmark_words,
             most=settings.max_contamination,
-            read=files.read,
+            hashes=files.ngrams,
         )
     if settings.toxicity_model:
         yield ClassifierRule(
@@ -68,8 +88,8 @@ def _rules(settings: SignalSettings, files: SignalFiles) -> Iterator[Rule]:
     if settings.perplexity_model:
         yield PerplexityRule(
             model=settings.perplexity_model,
-            cuts=settings.perplexity_cuts,
-            keep=settings.perplexity_keep,
+            least=settings.min_perplexity,
+            most=settings.max_perplexity or MAX_PERPLEXITY,
             scorer=files.scorer,
         )
     if settings.mask:

@@ -1,7 +1,7 @@
 """`SignalSettings`: the keys of `[filters]` for what no published rule set has.
 
-Paths are relative to the project's directory. `pipeline.steps.signal_files` puts the files into the storage, under their
-digests, and replaces the paths by the names there.
+Paths are relative to the project's directory. `pipeline.steps.records.signal_files` puts the files into the storage,
+under their digests, and replaces the paths by the names there.
 """
 
 import math
@@ -19,13 +19,7 @@ _REGIONS = rule(
 )
 _SHARE = rule(lambda share: 0 <= share <= 1, "must be between 0 and 1")
 _NGRAM = rule(lambda words: 4 <= words <= 50, "must be 4 to 50 words")
-_CUTS = rule(
-    lambda cuts: cuts == () or (len(cuts) == 2 and 0 < cuts[0] < cuts[1] < math.inf),
-    "must be two perplexities, the smaller one first",
-)
-_BUCKETS = rule(
-    lambda names: names and set(names) <= {"head", "middle", "tail"}, "must name some of head, middle, tail"
-)
+_LIMIT = rule(lambda limit: 0 <= limit < math.inf, "must not be negative and must be finite")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +57,16 @@ class SignalSettings:
     perplexity_model: Annotated[
         str, Key("a KenLM model (ARPA or binary), such as `thresher train perplexity` makes")
     ] = ""
-    perplexity_cuts: Annotated[
-        tuple[float, ...], _CUTS, Key("perplexities that end head and middle; [] drops nothing")
-    ] = ()
-    perplexity_keep: Annotated[tuple[str, ...], _BUCKETS, Key("parts that are kept")] = ("head", "middle")
+    min_perplexity: Annotated[float, _LIMIT, Key("documents with a lower perplexity are dropped")] = 0.0
+    max_perplexity: Annotated[
+        float, _LIMIT, Key("documents with a higher perplexity are dropped; 0 sets no limit")
+    ] = 0.0
     benchmarks: Annotated[
         tuple[str, ...], Key("files of benchmark texts (.jsonl, .json, .txt, also .gz and .zst)")
     ] = ()
     benchmark_words: Annotated[int, _NGRAM, Key("words in a row that count as contamination")] = 13
     max_contamination: Annotated[
-        float, _SHARE, Key("share of contaminated words in a document at most; 0 allows none")
+        float, _SHARE, Key("share of n-grams of benchmarks in a document at most; 0 allows none")
     ] = 0.0
     key: bytes = field(default=b"", repr=False)
     """The secret that `mask_key` names."""

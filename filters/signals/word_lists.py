@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -63,14 +62,22 @@ class Phrases:
         return count
 
 
-@dataclass(frozen=True, kw_only=True)
+def decode_lists(data: bytes) -> dict[str, Phrases]:
+    """Return the phrases of `encode_lists` by language, each together with those for all languages."""
+    lists: dict[str, list[str]] = json.loads(data)
+    every = lists.get("", [])
+    return {language: Phrases.of([*every, *entries]) for language, entries in lists.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WordListRule:
     """Drop documents in which more than a share of the words are listed."""
 
     lists: str
     """Name of the stored lists, which has their digest."""
     most: float
-    read: Callable[[str], bytes] = field(repr=False, compare=False)
+    phrases: Callable[[str], Mapping[str, Phrases]] = field(repr=False, compare=False)
+    """Returns stored lists by language."""
 
     name: ClassVar[str] = "word_list"
     measures: ClassVar[tuple[str, ...]] = ("listed_words",)
@@ -80,16 +87,10 @@ class WordListRule:
         """Lists and limit."""
         return {"lists": self.lists, "most": self.most, "words": WORDS_VERSION}
 
-    @cached_property
-    def phrases(self) -> Mapping[str, Phrases]:
-        """The phrases by language, together with those for all languages."""
-        lists: dict[str, list[str]] = json.loads(self.read(self.lists))
-        every = lists.get("", [])
-        return {language: Phrases.of([*every, *entries]) for language, entries in lists.items()}
-
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure the share of listed words; nothing is measured in a language without a list."""
-        phrases = self.phrases.get(text.language) or self.phrases.get("")
+        by_language = self.phrases(self.lists)
+        phrases = by_language.get(text.language) or by_language.get("")
         if phrases is None:
             return Finding(measurements={}, reason=None)
         words = [token.lower() for token in text.tokens]

@@ -20,7 +20,13 @@ from pipeline.commands.report_commands import report_command, status_command, ve
 from pipeline.commands.run_command import run
 from pipeline.commands.serve_command import serve_command
 from pipeline.commands.show import show_command
-from pipeline.commands.step_commands import dedup_command, export, export_wacz_command, process
+from pipeline.commands.step_commands import (
+    dedup_command,
+    export,
+    export_wacz_command,
+    judge_command,
+    process,
+)
 from pipeline.telemetry.json_log import LOG_FORMAT_VARIABLE, LogFormat
 from pipeline.telemetry.trace_context import command_telemetry
 from pipeline.terminal.output import echo, run_command
@@ -106,6 +112,7 @@ app.command(name="rescrape")(rescrape)
 app.command(name="refetch")(refetch)
 app.command(name="ingest", cls=GroupedOptions)(ingest)
 app.command(name="process")(process)
+app.command(name="judge")(judge_command)
 app.command(name="dedup")(dedup_command)
 app.command(name="export")(export)
 app.command(name="export-wacz")(export_wacz_command)

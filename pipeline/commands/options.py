@@ -55,6 +55,13 @@ Names = Annotated[
     list[str] | None,
     typer.Argument(help="Names of crawls and ingests to work on. The default is all of them."),
 ]
+VerdictsOption = Annotated[
+    str,
+    typer.Option(
+        "--verdicts",
+        help="Use this set of verdicts, which `thresher judge --name` made. The default is the verdicts of `process`.",
+    ),
+]
 CrawlOption = Annotated[str, typer.Option("--crawl", help="Use the crawl with this name.")]
 MaxPagesOption = Annotated[
     int | None,

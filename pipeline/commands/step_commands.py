@@ -1,4 +1,4 @@
-"""`thresher process`, `dedup`, `export`, `export-wacz`: from the archive to shards and WACZ files.
+"""`thresher process`, `judge`, `dedup`, `export`, `export-wacz`: from the archive to shards and WACZ files.
 
 A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
 `--help` and errors must appear at once.
@@ -21,6 +21,7 @@ from pipeline.commands.options import (
     Names,
     OutOption,
     ProjectOption,
+    VerdictsOption,
     check_name,
     require_sources,
 )
@@ -66,24 +67,27 @@ def process(
     from pipeline.commands import results
     from pipeline.engine.quarantine import remove_marks
     from pipeline.open_project import OpenProject
-    from pipeline.steps import signal_files
-    from pipeline.steps.follow import follow as follow_sources
     from pipeline.steps.process import NAME, delete_results, step
+    from pipeline.steps.records.signal_files import stored_filters
     from pipeline.terminal.progress import stderr_progress
 
     opened = OpenProject.at(project)
     # A crawl may be followed before it has sealed a file.
     chosen = tuple(map(check_name, names)) if follow and names else require_sources(opened, names)
-    stored_filters = signal_files.stored_filters(opened.store, opened.directory, opened.config.filters)
-    step(stored_filters)  # an invalid filter configuration must raise before results are deleted
+    # An invalid filter configuration must raise before results are deleted.
+    step(stored_filters(opened.store, opened.directory, opened.config.filters))
     if redo:
         for name in chosen:
             delete_results(opened.store, name)
     for name in chosen if retry else ():
         remove_marks(opened.store, NAME, name)
     with opened.worker_pool(workers) as pool:
-        process_sources = follow_sources if follow else recipe.process_sources
-        ran = process_sources(opened, chosen, pool, stderr_progress())
+        if follow:
+            from pipeline.steps.follow import follow as follow_sources
+
+            ran = follow_sources(opened, chosen, pool, stderr_progress())
+        else:
+            ran = recipe.process_sources(opened, chosen, pool, stderr_progress())
     print_result(as_json, asdict(ran), results.step_line(ran))
     for part in ran.quarantined:
         echo(f"thresher: part {part.part} is in quarantine: {part.reason}", err=True)
@@ -91,8 +95,58 @@ def process(
         raise typer.Exit(1)
 
 
+def judge_command(
+    name: Annotated[str, typer.Option("--name", help="Give the set of verdicts this name.")],
+    names: Names = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Use this value instead of that of thresher.toml: preset=gopher, languages=en,de, or a threshold such "
+            "as gopher_quality.fewest_words=30; may be given again.",
+        ),
+    ] = None,
+    redo: Annotated[
+        bool, typer.Option("--redo", help="Delete the set for these sources, and make it again.")
+    ] = False,
+    workers: CoresOption = None,
+    project: ProjectOption = CURRENT_DIRECTORY,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge processed documents again, with other thresholds, without reading a text.
+
+    The verdicts get a name, and stand beside those of `process`. `dedup`, `export` and `report` use them with
+    --verdicts NAME.
+
+    \b
+    Example:
+      thresher judge docs --name short --set gopher_quality.fewest_words=30
+      thresher report docs --verdicts short
+    """
+    from pipeline import recipe
+    from pipeline.commands import results
+    from pipeline.open_project import OpenProject
+    from pipeline.steps.records.rule_set import rule_set, rules_of, with_settings
+    from pipeline.steps.records.signal_files import stored_filters
+    from pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set
+    from pipeline.terminal.progress import stderr_progress
+
+    opened = OpenProject.at(project)
+    filters = with_settings(opened.config.filters, settings or ())
+    chosen = rule_set(stored_filters(opened.store, opened.directory, filters))
+    rules_of(chosen)  # an unknown threshold must raise before a set is deleted
+    sources = require_sources(opened, names)
+    check_set_name(name)
+    for source in sources if redo else ():
+        delete_set(opened.store, source, name)
+    with opened.worker_pool(workers) as pool:
+        ran = recipe.judge_sources(opened, sources, name, chosen, pool, stderr_progress())
+    print_result(as_json, asdict(ran), results.step_line(ran))
+
+
 def dedup_command(
     names: Names = None,
+    verdicts: VerdictsOption = "",
     workers: CoresOption = None,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
@@ -104,14 +158,16 @@ def dedup_command(
       thresher dedup docs cc
     """
     from pipeline import recipe
+    from pipeline.funnel import REMOVAL_KINDS
     from pipeline.open_project import OpenProject
-    from pipeline.reports import report
     from pipeline.terminal.progress import stderr_progress
 
     opened = OpenProject.at(project)
     with opened.worker_pool(workers) as pool:
-        manifest = recipe.find_duplicates(opened, require_sources(opened, names), pool, stderr_progress())
-    removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in report.REMOVAL_KINDS}
+        manifest = recipe.find_duplicates(
+            opened, require_sources(opened, names), pool, stderr_progress(), verdicts
+        )
+    removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in REMOVAL_KINDS}
     line = ", ".join(f"{count:,} {kind}" for kind, count in removed.items())
     print_result(as_json, {"table": manifest.outputs[0].name, "removed": removed}, f"duplicates: {line}")
 
@@ -170,6 +226,7 @@ def export(
             help="Take documents from sources in the proportions of this TOML file (docs/guides/exports.md).",
         ),
     ] = None,
+    verdicts: VerdictsOption = "",
     plot: Annotated[
         Path | None,
         typer.Option("--plot", help="Draw the shares of the mix into this file (.png, .svg or .pdf)."),
@@ -203,6 +260,7 @@ def export(
         mix=None if mix is None else load_mix(mix),
         pack=pack,
         packing=packing or "best-fit",
+        verdict_set=verdicts,
     )
     if packing is not None and pack is None:
         raise InputError(f"--packing {packing}: give the length of a sequence with --pack")

@@ -73,13 +73,12 @@ def stored_document(reader: StoredReader, part: str, id_: str) -> DocumentView:
         raise InputError(
             f"{part}: it has no document {id_[:100]!r}; the record was dropped before extraction"
         )
-    names = tables.column_names(reader.store, outputs["verdicts"])
-    measured = sorted(set(names) - set(tables.VERDICTS.names))
     schema = tables.columns(tables.VERDICTS, "id", "keep", "rule", "reason")
-    for name in measured:
-        schema = schema.append(pa.field(name, pa.float64()))
     verdicts = tables.read(reader.store, outputs["verdicts"], schema)
     (verdict,) = verdicts.filter(pc.is_in(verdicts["id"], value_set=wanted)).to_pylist()[:1]
+    measured = tables.read(reader.store, outputs["measurements"], None)
+    names = [field.name for field in measured.schema if field.type == pa.float64()]
+    (values,) = measured.filter(pc.is_in(measured["id"], value_set=wanted)).to_pylist()[:1] or [{}]
     row = rows[0]
     return DocumentView(
         id=row["id"],
@@ -93,7 +92,7 @@ def stored_document(reader: StoredReader, part: str, id_: str) -> DocumentView:
         keep=verdict["keep"],
         rule=verdict["rule"],
         reason=verdict["reason"],
-        measurements={name: verdict[name] for name in measured if verdict[name] is not None},
+        measurements={name: values[name] for name in names if values.get(name) is not None},
         text=row["text"][:MAX_TEXT],
         is_cut=len(row["text"]) > MAX_TEXT,
     )

@@ -25,6 +25,8 @@ from pipeline.terminal.progress import Progress
 from storage.manifest import Input, Output
 from storage.store import Store
 
+SIGNATURE_FOLDERS = ("signatures/", "judged_signatures/")
+"""Where `process` and `judge` put the signatures of kept documents."""
 COPIES = 8
 """Bytes of memory that a part takes for each byte of its rows: they are read, sorted and decided. Measured."""
 MERGE_RATIO = 2
@@ -263,7 +265,7 @@ def _part(going: _Update, name: str, task: StageTask, tables: tuple[str, ...]) -
     )
     runs = (*task.change, *task.before, *task.documents)
     read = [*(table.name for table in task.tables), *(run.name for run in runs)]
-    stored = [each for each in (*read, *writes) if each.startswith((f"{FOLDER}/", "signatures/"))]
+    stored = [each for each in (*read, *writes) if each.startswith((f"{FOLDER}/", *SIGNATURE_FOLDERS))]
     digests = {table.name: table.sha256 for table in task.tables}
     return Part(
         name=name,

@@ -27,6 +27,7 @@ S3_SCHEME = "s3://"
 DERIVED_DIRECTORIES = frozenset(
     {
         *("commoncrawl", "dedup", "dedup-index", "dedup-work", "documents", "frontier", "lists"),
+        *("dropped_signatures", "judged_signatures", "judged_verdicts", "measurements"),
         *("manifests", "open", "runs", "signatures", "verdicts"),
     }
 )

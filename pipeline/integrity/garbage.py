@@ -16,7 +16,11 @@ GRACE_MS = 3_600_000
 STEP_OF_DIRECTORY = {
     "documents": "process",
     "verdicts": "process",
+    "measurements": "process",
     "signatures": "process",
+    "dropped_signatures": "process",
+    "judged_verdicts": "judge",
+    "judged_signatures": "judge",
     "dedup": "dedup",
     "commoncrawl": "commoncrawl",
 }

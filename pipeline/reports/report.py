@@ -8,35 +8,40 @@ from rich.console import Console
 from rich.table import Table
 
 from core import InputError
-from pipeline.funnel import Funnel, Stage, TokenCounts, make_funnel
+from pipeline.funnel import EARLY_RULE, REMOVAL_KINDS, Funnel, Stage, TokenCounts, make_funnel
 from pipeline.open_project import OpenProject
 from pipeline.steps import dedup
 from pipeline.steps.export import tokenizer_of
-from pipeline.steps.process import EARLY_RULE, rule_names
+from pipeline.steps.records.rule_set import rule_names
+from pipeline.steps.verdicts.verdict_sets import judged_parts
 from pipeline.terminal.byte_text import byte_text
 from storage.manifest import Manifest, manifests
 from storage.warc.records import page_records
 
-REMOVAL_KINDS = ("exact", "url", "near")
-"""Kinds of removals, in the order in which they are decided."""
 
-
-def funnel_of(project: OpenProject, names: Sequence[str]) -> Funnel:
+def funnel_of(project: OpenProject, names: Sequence[str], verdict_set: str = "") -> Funnel:
     """Return the funnel of some sources, with deduplication if that was made of the same sources, and with the tokens
     of the first recorded export of all kept documents. Mixes leave documents out and repeat others, so they do not
     count.
     """
-    removals = dedup.find(project.store, names, project.config.dedup)
-    return _funnel(project, names, removals, _tokens(project, removals))
+    removals = dedup.find(project.store, names, project.config.dedup, verdict_set)
+    return _funnel(project, names, verdict_set, removals, _tokens(project, removals))
 
 
-def counted_funnel(project: OpenProject, names: Sequence[str], tokens: TokenCounts | None) -> Funnel:
+def counted_funnel(
+    project: OpenProject, names: Sequence[str], tokens: TokenCounts | None, verdict_set: str = ""
+) -> Funnel:
     """Return the same with these tokens, or with none. It does not depend on other exports."""
-    return _funnel(project, names, dedup.find(project.store, names, project.config.dedup), tokens)
+    removals = dedup.find(project.store, names, project.config.dedup, verdict_set)
+    return _funnel(project, names, verdict_set, removals, tokens)
 
 
 def _funnel(
-    project: OpenProject, names: Sequence[str], removals: Manifest | None, tokens: TokenCounts | None
+    project: OpenProject,
+    names: Sequence[str],
+    verdict_set: str,
+    removals: Manifest | None,
+    tokens: TokenCounts | None,
 ) -> Funnel:
     stage_counts: Counter[str] = Counter()
     archived = 0
@@ -45,9 +50,9 @@ def _funnel(
         archived += sum(
             page_records(manifest.counts) for manifest in manifests(project.store, "archive", name)
         )
-        for manifest in manifests(project.store, "process", name):
-            stage_counts.update(manifest.counts)
-            rule_order.extend(rule for rule in rule_names(manifest.recipe) if rule not in rule_order)
+        for judged in judged_parts(project.store, name, verdict_set):
+            stage_counts.update(judged.counts)
+            rule_order.extend(rule for rule in rule_names(judged.recipe) if rule not in rule_order)
     removed = _removal_stages(removals) if removals is not None else []
     seen = sum(count for key, count in stage_counts.items() if key.endswith(".documents"))
     return make_funnel(names, stage_counts, rule_order, removed, tokens, archived - seen)

@@ -17,8 +17,9 @@ from pipeline.dedup_index.index_update import update
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Part, Step
+from pipeline.steps.verdicts.verdict_sets import judged_parts
 from pipeline.terminal.progress import Progress
-from storage.manifest import Input, Manifest, Output, fingerprint, manifests
+from storage.manifest import Input, Manifest, Output, fingerprint
 from storage.store import Store
 
 NAME = "dedup"
@@ -63,15 +64,11 @@ def settings(config: DedupConfig) -> IndexSettings:
     )
 
 
-def signatures(store: Store, sources: Sequence[str]) -> list[Output]:
-    """Return every table of signatures that the sources have sealed."""
-    return [
-        output
-        for source in sources
-        for manifest in manifests(store, "process", source)
-        for output in manifest.outputs
-        if output.name.startswith("signatures/")
-    ]
+def signatures(store: Store, sources: Sequence[str], verdict_set: str = "") -> list[Output]:
+    """Return the tables of signatures of the documents that a set of verdicts keeps. Raise `InputError` if the set does
+    not cover the sources.
+    """
+    return [judged.signatures for source in sources for judged in judged_parts(store, source, verdict_set)]
 
 
 def part(step: Step, found: Sequence[Output]) -> Part:
@@ -81,28 +78,35 @@ def part(step: Step, found: Sequence[Output]) -> Part:
     return Part(name=name, inputs=spans, writes=(f"dedup/{name}.parquet",))
 
 
-def find(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest | None:
+def find(store: Store, sources: Sequence[str], config: DedupConfig, verdict_set: str = "") -> Manifest | None:
     """Return the run that covers the current results of these sources, or None if there is none."""
     now = step(config)
-    return run_step.sealed_manifest(store, now, part(now, signatures(store, sources)))
+    return run_step.sealed_manifest(store, now, part(now, signatures(store, sources, verdict_set)))
 
 
-def require_run(store: Store, sources: Sequence[str], config: DedupConfig) -> Manifest:
+def require_run(store: Store, sources: Sequence[str], config: DedupConfig, verdict_set: str = "") -> Manifest:
     """Return the run that covers these sources. Raise `InputError` if there is none."""
-    manifest = find(store, sources, config)
+    manifest = find(store, sources, config, verdict_set)
     if manifest is None:
+        option = f" --verdicts {verdict_set}" if verdict_set else ""
         raise InputError(
-            f"no deduplication covers {', '.join(sources)} as processed now; "
-            f"run `thresher dedup {' '.join(sources)}` first"
+            f"no deduplication covers {', '.join(sources)} as {'judged' if verdict_set else 'processed'} now; "
+            f"run `thresher dedup {' '.join(sources)}{option}` first"
         )
     return manifest
 
 
 def run(
-    store: Store, sources: Sequence[str], config: DedupConfig, *, pool: WorkerPool, progress: Progress
+    store: Store,
+    sources: Sequence[str],
+    config: DedupConfig,
+    *,
+    pool: WorkerPool,
+    progress: Progress,
+    verdict_set: str = "",
 ) -> tuple[Manifest, run_step.StepSummary]:
-    """Make the removals, unless they are sealed already."""
-    found = signatures(store, sources)
+    """Make the removals among the documents that a set of verdicts keeps, unless they are sealed already."""
+    found = signatures(store, sources, verdict_set)
     now = step(config)
     whole = part(now, found)
     done = run_step.sealed_manifest(store, now, whole)

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from core.settings import format_size, parse_size
 from pipeline.steps.selecting import check_columns
 from pipeline.steps.sharding import DocumentGroup
 from pipeline.steps.tokenizing import ExportPart
+from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
 from shards.formats.format import Format
 from shards.formats.registry import FORMATS
 from shards.formats.shard_rows import DOCUMENT_ROW, PACKED_ROW, without_text
@@ -29,7 +30,7 @@ from shards.packer import Packing, Packings
 from shards.packing import MAX_LENGTH
 from shards.tokenizer import TokenizerFile, end_token
 from storage import sealed_reading, tables
-from storage.manifest import Input, Manifest, Output, fingerprint, manifests
+from storage.manifest import Input, Manifest, Output, fingerprint
 from storage.store import Store
 
 EXPORT = "export@5"
@@ -71,6 +72,8 @@ class ExportOptions:
     pack: int | None = None
     """Length of packed sequences; None for no packing."""
     packing: Packings = "best-fit"
+    verdict_set: str = ""
+    """Name of the set of verdicts; empty for those of `process`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +137,8 @@ def make_plan(
     with _removed_ids(store, table) as gone, _witnesses(store, table, options.mix) as witnesses:
         for component, source in enumerate(sources):
             first, waiting, waiting_bytes = 0, list[ExportPart](), 0
-            for manifest in manifests(store, "process", source):
-                part, part_signed, part_bytes = _export_part(store, manifest, gone, witnesses)
+            for judged in judged_parts(store, source, options.verdict_set):
+                part, part_signed, part_bytes = _export_part(store, judged, gone, witnesses)
                 signed += part_signed
                 text_bytes += part_bytes
                 waiting.append(part)
@@ -168,7 +171,12 @@ def make_plan(
             span
             for group in groups
             for part in group.parts
-            for span in (part.documents, part.signatures, part.verdicts)
+            for span in (
+                part.documents,
+                part.signatures,
+                part.verdicts,
+                *((part.measurements,) if options.mix is not None else ()),
+            )
         ),
         Input(name=table.name, sha256=table.sha256),
     )
@@ -221,12 +229,10 @@ def _close_group(groups: list[DocumentGroup], parts: Sequence[ExportPart], compo
 
 
 def _export_part(
-    store: Store, manifest: Manifest, gone: Ids, witnesses: _Witnesses | None
+    store: Store, judged: JudgedPart, gone: Ids, witnesses: _Witnesses | None
 ) -> tuple[ExportPart, int, int]:
     """Return the part, the number of its signed documents, and the bytes of text that it keeps."""
-    documents, signatures, verdicts = (
-        _output(manifest, kind) for kind in ("documents", "signatures", "verdicts")
-    )
+    signatures = judged.signatures
     kept: list[npt.NDArray[np.bool_]] = [np.zeros(0, dtype=np.bool_)]
     clusters = b""
     text_bytes = 0
@@ -234,14 +240,15 @@ def _export_part(
         ids = _ids(rows["id"], signatures.name)
         stays = ~_found(ids, gone)[0]
         kept.append(stays)
-        text_bytes += int(rows["text_bytes"].to_numpy()[stays].sum())
+        text_bytes += int(_values(rows["text_bytes"], "<i8")[stays].sum())
         if witnesses is not None:
             clusters += witnesses.sizes_of(ids[stays]).tobytes()
     stays = np.concatenate(kept)
     part = ExportPart(
-        documents=documents,
-        signatures=signatures,
-        verdicts=verdicts,
+        documents=_input(judged.documents),
+        signatures=_input(signatures),
+        verdicts=_input(judged.verdicts),
+        measurements=_input(judged.measurements),
         kept=np.packbits(stays).tobytes(),
         rows=int(stays.sum()),
         clusters=clusters,
@@ -293,12 +300,14 @@ def _found(ids: Ids, ordered: Ids) -> tuple[npt.NDArray[np.bool_], npt.NDArray[n
 
 
 def _measurement_names(store: Store, sources: Sequence[str]) -> list[str]:
-    """Return the measurements that the verdicts of all sources have."""
+    """Return the measurements that the documents of all sources have."""
     names: list[set[str]] = []
     for source in sources:
-        for manifest in manifests(store, "process", source):
+        for judged in judged_parts(store, source):
+            found = tables.column_names(store, judged.measurements)
             names.append(
-                set(tables.column_names(store, _output(manifest, "verdicts"))) - set(tables.VERDICTS.names)
+                {name for name in found if not name.startswith(tables.REASON_PREFIX)}
+                - set(tables.MEASUREMENTS.names)
             )
             break
     return sorted(set.intersection(*names)) if names else []
@@ -307,12 +316,33 @@ def _measurement_names(store: Store, sources: Sequence[str]) -> list[str]:
 def _ids(column: "pa.ChunkedArray[pa.StringScalar]", where: str) -> Ids:
     """Return ids as an array. Raise `CorruptData`, which names `where`, if one does not have 32 characters."""
     try:
-        fixed = column.cast(pa.binary()).cast(pa.binary(ID_BYTES)).combine_chunks()
+        fixed = column.cast(pa.binary()).cast(pa.binary(ID_BYTES))
     except pa.ArrowException as error:
         raise CorruptData(f"{where}: an id does not have {ID_BYTES} digits; make it again") from error
-    return np.array(fixed.to_numpy(zero_copy_only=False), dtype=f"S{ID_BYTES}")
+    return _values(fixed, f"S{ID_BYTES}")
 
 
-def _output(manifest: Manifest, kind: str) -> Input:
-    output = next(output for output in manifest.outputs if output.name.startswith(f"{kind}/"))
+def _values(column: "pa.ChunkedArray[Any]", kind: str) -> npt.NDArray[Any]:
+    """Return a column of fixed width without nulls as an array of the NumPy type `kind`. Arrow's own `to_numpy` imports
+    pandas, if it is installed, and that takes longer than the rest of a small export.
+    """
+    width = np.dtype(kind).itemsize
+    return np.concatenate(
+        [
+            np.zeros(0, kind),
+            *(
+                np.frombuffer(
+                    cast("memoryview", chunk.buffers()[1]),
+                    kind,
+                    count=len(chunk),
+                    offset=chunk.offset * width,
+                )
+                for chunk in column.chunks
+                if len(chunk)
+            ),
+        ]
+    )
+
+
+def _input(output: Output) -> Input:
     return Input(name=output.name, sha256=output.sha256)

@@ -33,7 +33,8 @@ from pipeline.engine.task import TaskSuccess
 from pipeline.open_crawl import find_crawl
 from pipeline.open_project import OpenProject
 from pipeline.runs import record_run
-from pipeline.steps import blocklist, process, signal_files
+from pipeline.steps import blocklist, process
+from pipeline.steps.records import signal_files
 from pipeline.terminal.progress import Progress
 from storage.archive.open_files import open_archive_files
 from storage.manifest import load_manifest, manifest_name

@@ -54,7 +54,8 @@ class SelectParameters(NamedTuple):
 
     kept: tuple[bytes, ...]
     clusters: tuple[bytes, ...]
-    verdicts: tuple[Input, ...]
+    measurements: tuple[Input, ...]
+    """Tables of measurements; none if the mix names no measurement."""
     mix: Mix
     encoding: Encoding
 
@@ -281,11 +282,11 @@ def _with_measurements(store: PartStore, documents: pa.Table, task: SelectParame
     names = measurements(task.mix)
     if not names:
         return documents
-    schema = pa.schema([tables.VERDICTS.field("id"), *(pa.field(name, pa.float64()) for name in names)])
-    verdicts = pa.concat_tables([tables.read(store, each, schema) for each in task.verdicts])
-    verdicts = verdicts.take(pc.index_in(documents["id"], value_set=verdicts["id"].combine_chunks()))
+    schema = pa.schema([tables.MEASUREMENTS.field("id"), *(pa.field(name, pa.float64()) for name in names)])
+    rows = pa.concat_tables([tables.read(store, each, schema) for each in task.measurements])
+    rows = rows.take(pc.index_in(documents["id"], value_set=rows["id"].combine_chunks()))
     for name in names:
-        documents = documents.append_column(name, verdicts[name])
+        documents = documents.append_column(name, rows[name])
     return documents
 
 

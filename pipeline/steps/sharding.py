@@ -22,7 +22,7 @@ from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import WorkFunction
 from pipeline.steps.merging import MergeParameters, merge_work
-from pipeline.steps.selecting import SelectParameters, select_work, solve
+from pipeline.steps.selecting import SelectParameters, measurements, select_work, solve
 from pipeline.steps.shard_files import ShardParameters, line_name, shard_work
 from pipeline.steps.shard_specs import ShardSize, ShardSpec, order_of, shards_of
 from pipeline.steps.tokenizing import (
@@ -257,14 +257,15 @@ def _tokenize_part(
 
 
 def _select_part(plan: ShardingPlan, mix: Mix, group: DocumentGroup, *, fast: bool) -> Part:
-    inputs = _spans_of(group)
+    measured = tuple(part.measurements for part in group.parts) if measurements(mix) else ()
+    inputs = (*_spans_of(group), *measured)
     return Part(
         name=group.name,
         inputs=inputs,
         parameters=SelectParameters(
             kept=tuple(part.kept for part in group.parts),
             clusters=tuple(part.clusters for part in group.parts),
-            verdicts=tuple(part.verdicts for part in group.parts),
+            measurements=measured,
             mix=mix,
             encoding=_encoding(plan, fast=fast),
         ),

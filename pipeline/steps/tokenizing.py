@@ -56,6 +56,7 @@ class ExportPart(NamedTuple):
     rows: int
     """Number of kept documents."""
     verdicts: Input
+    measurements: Input
     clusters: bytes = b""
     """The size of the duplicate cluster of each kept document (u32), if the mix weighs by it."""
 

@@ -72,21 +72,49 @@ def test_documents_have_these_columns_and_no_nulls():
     assert not any(field.nullable for field in table.schema)
 
 
-def test_verdicts_have_a_column_for_every_measurement_by_name():
-    table = tables.verdict_rows(
-        [verdict(1, words=3.0), verdict(2, keep=False, lines=1)], ["words", "lines", "alpha"]
-    )
-    assert table.column_names == ["id", "keep", "rule", "reason", "edits", "alpha", "lines", "words"]
+def test_verdicts_say_what_was_decided():
+    table = tables.verdict_rows([verdict(1, words=3.0), verdict(2, keep=False, lines=1)])
+    assert table.column_names == ["id", "keep", "rule", "reason", "edits"]
+    assert table["reason"].to_pylist() == ["", "short"]
+
+
+def test_measurements_have_a_column_for_each_name_and_for_the_reasons_of_each_rule():
+    rows = [
+        tables.MeasurementRow(
+            id=str(number),
+            language="en",
+            payload_bytes=9,
+            text_bytes=5,
+            edits=[Edit(0, number)],
+            measurements=measured,
+            reasons=reasons,
+        )
+        for number, (measured, reasons) in enumerate([({"words": 3.0}, {}), ({"lines": 1}, {"c4": "lorem"})])
+    ]
+    table = tables.measurement_rows(rows, ["words", "lines", "alpha"], ["c4"])
+    columns = [
+        "id",
+        "language",
+        "payload_bytes",
+        "text_bytes",
+        "edits",
+        "alpha",
+        "lines",
+        "words",
+        "reason_c4",
+    ]
+    assert table.column_names == columns
     assert table["words"].to_pylist() == [3.0, None]
     assert table["lines"].to_pylist() == [None, 1.0]
     assert table["alpha"].null_count == 2
-    assert table["reason"].to_pylist() == ["", "short"]
+    assert table["reason_c4"].to_pylist() == [None, "lorem"]
+    assert table["edits"].to_pylist()[1] == [{"start": 0, "end": 1, "replacement": ""}]
 
 
 def test_edits_are_found_by_id(tmp_path: Path):
     edits = (Edit(0, 3), Edit(5, 5, "ßx"))
     rows = [verdict(1), verdict(2)]
-    tables.write(tmp_path / "v", tables.verdict_rows([replace(rows[0], edits=edits), rows[1]], ()))
+    tables.write(tmp_path / "v", tables.verdict_rows([replace(rows[0], edits=edits), rows[1]]))
     store = DirectoryStore(tmp_path)
     assert tables.edits_by_id(store, sealed(store, "v")) == {rows[0].id: edits}
 
@@ -118,7 +146,8 @@ def test_no_signatures_are_signatures_too(tmp_path: Path):
 def test_empty_tables_have_their_columns(tmp_path: Path):
     for table in (
         tables.document_rows([]),
-        tables.verdict_rows([], ["x"]),
+        tables.verdict_rows([]),
+        tables.measurement_rows([], ["x"], ["r"]),
         signatures(0),
         tables.REMOVALS.empty_table(),
     ):
@@ -159,8 +188,8 @@ def test_many_rows_are_the_same_bytes_and_several_groups(tmp_path: Path):
 
 def test_measurements_keep_their_nulls_in_any_chunking(tmp_path: Path):
     verdicts = [verdict(number, **({"x": number} if number % 3 else {})) for number in range(100)]
-    tables.write(tmp_path / "one", tables.verdict_rows(verdicts, ["x"]))
-    split = [tables.verdict_rows(verdicts[:50], ["x"]), tables.verdict_rows(verdicts[50:], ["x"])]
+    tables.write(tmp_path / "one", tables.verdict_rows(verdicts))
+    split = [tables.verdict_rows(verdicts[:50]), tables.verdict_rows(verdicts[50:])]
     tables.write(tmp_path / "two", pa.concat_tables(split))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 

@@ -102,14 +102,7 @@ class PartProcess:
         started = time.monotonic()
         with PartServer(assignment, most_bytes=self._memory) as server:
             try:
-                if assignment.prepares and assignment.prepares != self._prepared:
-                    self.close()  # it cannot load models any more
-                process = self._process or self._start()
-                process.pipe.send_bytes(assignment.attempt)
-                if not self._begun:
-                    self._serve_preparation(process, server)
-                    self._prepared, self._begun = assignment.prepares, True
-                    self._prepared_rss = resident_bytes(process.pid)
+                process = self._begin(assignment, server)
                 message = self._answer_requests(process, server)
             except (EOFError, OSError):
                 return self._death(patience_s=EXIT_TIMEOUT_S)
@@ -163,12 +156,23 @@ class PartProcess:
             )
             return self._process
 
+    def _begin(self, assignment: Assignment, server: PartServer) -> WorkerProcess:
+        """Send the part to a process that is confined, and has loaded what the part needs loaded. Return it."""
+        if assignment.prepares and assignment.prepares != self._prepared:
+            self.close()  # a confined process cannot load models
+        process = self._process or self._start()
+        process.pipe.send_bytes(assignment.attempt)
+        if not self._begun:
+            self._serve_preparation(process, server)
+            self._prepared, self._begun = assignment.prepares, True
+            self._prepared_rss = resident_bytes(process.pid)
+        return process
+
     def _serve_preparation(self, process: WorkerProcess, server: PartServer) -> None:
         """Serve requests until the process is confined. It has read nothing of strangers yet."""
         while request := process.pipe.recv_bytes(messages.MAX_MESSAGE_BYTES):
             message = messages.decode_worker_message(request)
-            if isinstance(message, SealPart | ErrorMessage):
-                raise EOFError
+            assert not isinstance(message, SealPart | ErrorMessage), "it sends them when it is confined"
             process.pipe.send_bytes(messages.encode(server.respond(message)))
 
     def _answer_requests(self, process: WorkerProcess, server: PartServer) -> SealPart | ErrorMessage:

@@ -9,7 +9,7 @@ import os
 import queue
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -42,9 +42,14 @@ class LocalWorkerPool:
     A step's own need (`Step.memory`) changes nothing here, because there is no other machine to make the part on.
     """
 
-    def __init__(self, workers: int, sharers: int = 1) -> None:
-        """`sharers` is how many pools like this one share the machine."""
+    def __init__(
+        self, workers: int, sharers: int = 1, before_first: Callable[[], object] | None = None
+    ) -> None:
+        """`sharers` is how many pools like this one share the machine. `before_first` is called once, before the first
+        worker process starts.
+        """
         self.workers = workers
+        self._before_first = before_first
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[tuple[Task, TaskOutcome]] = queue.SimpleQueue()
         share = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (workers * sharers)
@@ -58,6 +63,8 @@ class LocalWorkerPool:
 
     def submit(self, task: Task) -> None:
         """Take a task. The first tasks start the threads, and each thread starts its process."""
+        if not self._begun and self._before_first is not None:
+            self._before_first()
         if self._begun < self.workers:
             self._threads[self._begun].start()
             self._begun += 1
@@ -96,9 +103,11 @@ class LocalWorkerPool:
 
 
 @contextmanager
-def local_worker_pool(workers: int, sharers: int = 1) -> Iterator[LocalWorkerPool]:
+def local_worker_pool(
+    workers: int, sharers: int = 1, before_first: Callable[[], object] | None = None
+) -> Iterator[LocalWorkerPool]:
     """Yield a pool that closes with the context."""
-    pool = LocalWorkerPool(workers, sharers)
+    pool = LocalWorkerPool(workers, sharers, before_first)
     try:
         yield pool
     finally:

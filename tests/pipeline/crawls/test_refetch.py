@@ -62,7 +62,7 @@ def judged(project, cut, reasons):
         verdicts = [verdict(row, reasons.get(row.url, "")) for row in rows]
         made = {
             f"documents/{part.name}.parquet": tables.document_rows(documents),
-            f"verdicts/{part.name}.parquet": tables.verdict_rows(verdicts, ()),
+            f"verdicts/{part.name}.parquet": tables.verdict_rows(verdicts),
         }
         outputs = [
             put_output(store, name, table.num_rows, partial(tables.write, table=table))

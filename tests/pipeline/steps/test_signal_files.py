@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from core import InputError, ThresherError
 from pipeline.commands.app import app
 from pipeline.open_project import OpenProject
-from pipeline.steps import signal_files
+from pipeline.steps.records import signal_files
 from storage.manifest import manifests
 
 TEXT = (
@@ -40,8 +40,8 @@ def refusal(directory: Path, *command: str) -> str:
     return str(error)
 
 
-def verdicts(directory: Path) -> list[dict]:
-    tables = sorted((directory / "data" / "verdicts" / "t").glob("*.parquet"))
+def rows_of(directory: Path, table: str) -> list[dict]:
+    tables = sorted((directory / "data" / table / "t").glob("*.parquet"))
     return [row for table in tables for row in pq.read_table(table).to_pylist()]
 
 
@@ -52,7 +52,7 @@ def test_masked_data_is_in_the_documents_and_not_in_what_follows(
     keys = 'mask = ["email"]\nmask_key = "env:MASK_SECRET"'
     project_with(tmp_path, keys, TEXT.format("jane@firma.de"), TEXT.format("81.2.69.142"))
     run(tmp_path, "process", "t", "--workers", "1")
-    rows = verdicts(tmp_path)
+    rows = rows_of(tmp_path, "measurements")
     assert sorted(row["pii_emails"] for row in rows) == [0.0, 1.0]
     (edit,) = (edit for row in rows for edit in row["edits"])
     assert edit["replacement"].endswith("@example.com")

@@ -1,37 +1,23 @@
-"""The files that `[filters]` names for signals: put into the storage once, under their digests, and loaded by workers.
+"""The files that `[filters]` names for signals: they are checked, and put into the storage under their digests."""
 
-A worker process loads models before it is confined, because their libraries read files by path (`load_models`). What
-needs no path is read when the first text is measured.
-"""
+from __future__ import annotations
 
 import glob
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from core import CorruptData, InputError
-from filters.signals.benchmark_texts import texts_of
-from filters.signals.contamination import benchmark_hashes
-from filters.signals.fasttext_file import labels, load_classifier
-from filters.signals.kenlm_file import load_scorer
+from core import InputError
 from filters.signals.pseudonyms import MIN_KEY_BYTES
-from filters.signals.signal_rules import signal_rules
 from filters.signals.signal_settings import SignalSettings
-from filters.signals.word_lists import LIST_NAME, encode_lists, parse_list
-from filters.text import Rule
 from pipeline.configuration import FiltersConfig
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Preparation
+from pipeline.steps.records.stored_signals import KENLM, PREFIX
 from storage.store import Store
 
 LOGGER = logging.getLogger(__name__)
-PREFIX = "signals"
-"""Folder of the files in the storage."""
 
 
 def stored_filters(store: Store, directory: Path, filters: FiltersConfig) -> FiltersConfig:
@@ -56,72 +42,9 @@ def stored_filters(store: Store, directory: Path, filters: FiltersConfig) -> Fil
     return replace(filters, signals=stored)
 
 
-def load_models(store: PartStore, names: Sequence[str]) -> None:
-    """Load models for this process. Raise `CorruptData` if one is not as it was put."""
-    files = _StoredFiles(store)
-    for name in names:
-        if name.startswith(f"{PREFIX}/kenlm-"):
-            files.scorer(name)
-        else:
-            files.classifier(name)
-
-
-def recipe(settings: SignalSettings) -> list[dict[str, Any]]:
-    """Return every rule with all its parameters, for fingerprints."""
-    return [{"rule": rule.name, **rule.recipe} for rule in signal_rules(settings, _StoredFiles(None))]
-
-
-@lru_cache(maxsize=1)
-def loaded_rules(store: PartStore, settings: SignalSettings) -> tuple[Rule, ...]:
-    """Return the rules of a worker. Equal settings get the same rules, with what they have loaded."""
-    return signal_rules(settings, _StoredFiles(store))
-
-
-def file_names(settings: SignalSettings) -> tuple[str, ...]:
-    """Return the names of the stored files that are no models."""
-    return tuple(filter(None, (settings.word_lists, *settings.benchmarks)))
-
-
-def preparation(settings: SignalSettings) -> Preparation | None:
-    """Return what a worker process loads before it is confined; None if that is nothing."""
-    models = (settings.toxicity_model, settings.quality_model, settings.perplexity_model)
-    names = tuple(dict.fromkeys(filter(None, models)))
-    return Preparation(load_models, names) if names else None
-
-
-@dataclass(frozen=True, slots=True)
-class _StoredFiles:
-    """The stored files, as a worker reads them."""
-
-    store: PartStore | None
-
-    def read(self, name: str) -> bytes:
-        """Return the bytes of a file. Raise `CorruptData` if it is not as it was put."""
-        assert self.store is not None, "recipes need no files"
-        return _intact(name, self.store.read(name))
-
-    def classifier(self, name: str) -> Callable[[str, str], float]:
-        """Return a fastText classifier, which this process loads once."""
-        return _loaded(name, load_classifier, self)
-
-    def scorer(self, name: str) -> Callable[[str], float]:
-        """Return a KenLM model, which this process loads once."""
-        return _loaded(name, load_scorer, self)
-
-
-@cache
-def _models() -> dict[str, Any]:
-    """Return the models that this process has loaded, by name."""
-    return {}
-
-
-def _loaded(name: str, load: Callable[[bytes], Any], files: _StoredFiles) -> Any:
-    if name not in _models():
-        _models()[name] = load(files.read(name))
-    return _models()[name]
-
-
 def _stored_lists(store: Store, directory: Path, written: str) -> str:
+    from filters.signals.word_lists import LIST_NAME, encode_lists
+
     if not written:
         return ""
     path = directory / written
@@ -142,6 +65,8 @@ def _stored_lists(store: Store, directory: Path, written: str) -> str:
 
 
 def _list_of(key: str, path: Path) -> list[str]:
+    from filters.signals.word_lists import parse_list
+
     try:
         return parse_list(_read(key, path).decode().splitlines())
     except UnicodeDecodeError as error:
@@ -149,6 +74,8 @@ def _list_of(key: str, path: Path) -> list[str]:
 
 
 def _stored_classifier(store: Store, directory: Path, key: str, written: str, label: str) -> str:
+    from filters.signals.fasttext_file import labels
+
     if not written:
         return ""
     data = _read(key, directory / written)
@@ -172,11 +99,13 @@ def _stored_perplexity(store: Store, directory: Path, written: str) -> str:
         raise InputError(
             f"filters.perplexity_model = {written!r}: it is no language model; name an ARPA file or KenLM's binary form"
         )
-    return _put(store, "kenlm", "bin", data)
+    return _put(store, KENLM, "bin", data)
 
 
 def _stored_benchmarks(store: Store, directory: Path, settings: SignalSettings) -> tuple[str, ...]:
     """Put the hashes of all benchmarks, and return the one name."""
+    from filters.signals.contamination import benchmark_hashes, encode_hashes
+
     if not settings.benchmarks:
         return ()
     n = settings.benchmark_words
@@ -188,10 +117,12 @@ def _stored_benchmarks(store: Store, directory: Path, settings: SignalSettings) 
         raise InputError(f"filters.benchmarks: no text has {n} words; set filters.benchmark_words lower")
     if short:
         LOGGER.warning("filters.benchmarks: %d texts have fewer than %d words and cannot be found", short, n)
-    return (_put(store, "ngrams", "u64", hashes.astype("<u8").tobytes()),)
+    return (_put(store, "ngrams", "u64", encode_hashes(hashes)),)
 
 
 def _benchmark_texts(directory: Path, written: Sequence[str]) -> Iterator[str]:
+    from filters.signals.benchmark_texts import texts_of
+
     for pattern in written:
         paths = sorted(glob.glob(str(directory / pattern), recursive=True))  # noqa: PTH207 - a path may be absolute
         if not paths:
@@ -241,9 +172,3 @@ def _put(store: Store, kind: str, suffix: str, data: bytes) -> str:
         store.delete(name)
         store.put(name, data)
     return name
-
-
-def _intact(name: str, data: bytes) -> bytes:
-    if hashlib.sha256(data).hexdigest() not in name:
-        raise CorruptData(f"{name} is damaged; run `thresher process` again, which puts it again")
-    return data

@@ -1,0 +1,233 @@
+"""Thresholds: the values at which a rule drops a document, apart from what the rule measures.
+
+`thresholds_of` names, for each published rule, which parameter limits which measurement and with what reason. From it
+follow a verdict without any text (`filters.decision`), the change of a threshold by its name (`with_thresholds`), and
+the rule without thresholds, which measures everything and drops nothing for a measurement (`relaxed`).
+
+A rule that is not registered here, such as a rule of a user, has no thresholds: the reason that it gave is stored and
+applies as it is.
+"""
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Any, Literal
+
+from core import InputError
+from filters.models.language import LanguageRule
+from filters.rules.c4 import C4
+from filters.rules.fineweb import UNPUNCTUATED_LANGUAGES, FineWeb
+from filters.rules.gopher import GopherQuality, GopherRepetition
+from filters.text import Rule
+
+Comparison = Literal["<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """Drop a document if `measurement` compares with `value` as `drops` says."""
+
+    reason: str
+    measurement: str
+    drops: Comparison
+    value: float
+    parameter: str = ""
+    """Parameter of the rule that holds the value: a field, or `field.n` for the entry of `n` in a field of pairs."""
+    is_for_spaced: bool = False
+    """Whether it applies only to scripts that put spaces between words."""
+    languages: frozenset[str] | None = None
+    """Languages to which it applies; None for all."""
+    except_languages: frozenset[str] = frozenset()
+    """Languages to which it does not apply."""
+
+
+def spaced_column(rule: str) -> str:
+    """Return the name of the measurement that is 1 if the text that a rule saw has spaces between its words."""
+    return f"{rule}_spaced"
+
+
+@singledispatch
+def thresholds_of(rule: Any) -> tuple[Threshold, ...]:  # noqa: ARG001 - the default of a dispatch
+    """Return the thresholds of a rule in the order in which they are compared; none for a rule of a user."""
+    return ()
+
+
+@thresholds_of.register
+def _(rule: LanguageRule) -> tuple[Threshold, ...]:
+    wanted = frozenset(rule.languages)
+    return (
+        Threshold(
+            reason="other_language",
+            measurement="language_score",
+            drops=">=",
+            value=-math.inf,
+            except_languages=wanted,
+        ),
+        Threshold(
+            reason="unsure",
+            measurement="language_score",
+            drops="<",
+            value=rule.threshold,
+            parameter="threshold",
+        ),
+    )
+
+
+@thresholds_of.register
+def _(rule: GopherQuality) -> tuple[Threshold, ...]:
+    english = frozenset({"en", ""} if rule.unknown_is_english else {"en"})
+    return (
+        _minimum(rule, "too_few_words", "words", "fewest_words"),
+        _maximum(rule, "too_many_words", "words", "most_words"),
+        replace(_minimum(rule, "short_words", "mean_word_length", "shortest_mean"), is_for_spaced=True),
+        replace(_maximum(rule, "long_words", "mean_word_length", "longest_mean"), is_for_spaced=True),
+        _maximum(rule, "too_many_hashes", "hashes_per_word", "most_symbols"),
+        _maximum(rule, "too_many_ellipses", "ellipses_per_word", "most_symbols"),
+        _maximum(rule, "too_many_bullets", "bullet_lines", "most_bullets"),
+        _maximum(rule, "too_many_cut_lines", "ellipsis_lines", "most_ellipses"),
+        _minimum(rule, "too_few_letters", "words_with_letter", "fewest_with_letter"),
+        replace(_minimum(rule, "too_few_stop_words", "stop_words", "fewest_stop_words"), languages=english),
+    )
+
+
+@thresholds_of.register
+def _(rule: GopherRepetition) -> tuple[Threshold, ...]:
+    return (
+        *(
+            _maximum(rule, reason, reason, parameter)
+            for reason, parameter in (
+                ("repeated_paragraphs", "paragraphs"),
+                ("repeated_paragraph_characters", "paragraph_characters"),
+                ("repeated_lines", "lines"),
+                ("repeated_line_characters", "line_characters"),
+            )
+        ),
+        *(
+            Threshold(
+                reason=f"{name}_{n}_gram{plural}",
+                measurement=f"{name}_{n}_gram_characters",
+                drops=">",
+                value=most,
+                parameter=f"{name}.{n}",
+            )
+            for name, pairs, plural in (("top", rule.top, ""), ("repeated", rule.repeated, "s"))
+            for n, most in pairs
+        ),
+    )
+
+
+@thresholds_of.register
+def _(rule: C4) -> tuple[Threshold, ...]:
+    return (_minimum(rule, "too_few_sentences", "sentences", "fewest_sentences"),)
+
+
+@thresholds_of.register
+def _(rule: FineWeb) -> tuple[Threshold, ...]:
+    return (
+        Threshold(
+            reason="too_few_ended_lines",
+            measurement="ended_lines",
+            drops="<=",
+            value=rule.fewest_ended_lines,
+            parameter="fewest_ended_lines",
+            except_languages=UNPUNCTUATED_LANGUAGES,
+        ),
+        Threshold(
+            reason="too_many_short_lines",
+            measurement="short_lines",
+            drops=">=",
+            value=rule.most_short_lines,
+            parameter="most_short_lines",
+            is_for_spaced=True,
+        ),
+        Threshold(
+            reason="repeated_lines",
+            measurement="repeated_characters",
+            drops=">=",
+            value=rule.most_repeated_characters,
+            parameter="most_repeated_characters",
+        ),
+        _maximum(rule, "too_many_lines", "lines_per_word", "most_lines_per_word"),
+    )
+
+
+def _minimum(rule: Rule, reason: str, measurement: str, parameter: str) -> Threshold:
+    value = getattr(rule, parameter)
+    return Threshold(reason=reason, measurement=measurement, drops="<", value=value, parameter=parameter)
+
+
+def _maximum(rule: Rule, reason: str, measurement: str, parameter: str) -> Threshold:
+    value = getattr(rule, parameter)
+    return Threshold(reason=reason, measurement=measurement, drops=">", value=value, parameter=parameter)
+
+
+def relaxed(rule: Rule) -> Rule:
+    """Return the rule with thresholds that no measurement reaches: it measures everything before it gives a reason."""
+    for threshold in thresholds_of(rule):
+        if threshold.parameter:
+            limit = -math.inf if threshold.drops[0] == "<" else math.inf
+            rule = _with_parameter(rule, threshold.parameter, limit)
+    return rule
+
+
+def measuring_recipe(rule: Rule) -> dict[str, Any]:
+    """Return every parameter of a rule that a measurement or an edit depends on: all but its thresholds.
+
+    The languages of the rule on languages are thresholds too, because the language of each document is stored.
+    """
+    recipe = dict(rule.recipe)
+    for threshold in thresholds_of(rule):
+        recipe.pop(threshold.parameter.partition(".")[0], None)
+    if isinstance(rule, LanguageRule):
+        recipe.pop("languages", None)
+    if isinstance(rule, GopherQuality):
+        recipe.pop("unknown_is_english", None)
+    return recipe
+
+
+def with_thresholds(rules: Sequence[Rule], values: Mapping[str, float]) -> tuple[Rule, ...]:
+    """Return the rules with other thresholds. A key is `rule.parameter`, such as `gopher_quality.fewest_words`, or
+    `rule.parameter.n` for n-grams of `n` words.
+
+    Raise `InputError` if there is no such rule or threshold, or if a number that must be whole is not.
+    """
+    by_name = {rule.name: rule for rule in rules}
+    known = {
+        f"{rule.name}.{threshold.parameter}": threshold.parameter
+        for rule in rules
+        for threshold in thresholds_of(rule)
+        if threshold.parameter
+    }
+    for key, value in values.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
+            hint = f"; did you mean {near[0]!r}?" if near else "; its rules have no thresholds"
+            raise InputError(f"filters.thresholds: no rule of this project has the threshold {key!r}{hint}")
+        name = key.partition(".")[0]
+        try:
+            by_name[name] = _with_parameter(by_name[name], known[key], value)
+        except ValueError as error:
+            raise InputError(f"filters.thresholds: {key} {error}") from None
+    return tuple(by_name[rule.name] for rule in rules)
+
+
+def _with_parameter(rule: Any, parameter: str, value: float) -> Rule:
+    """Return the rule with another value. Raise `ValueError` if it must be whole and is not."""
+    field, _, n = parameter.partition(".")
+    if n:
+        pairs = getattr(rule, field)
+        return _replaced(
+            rule, field, tuple((each, value if str(each) == n else most) for each, most in pairs)
+        )
+    if isinstance(getattr(rule, field), int) and math.isfinite(value):
+        if value != int(value):
+            raise ValueError(f"must be a whole number, not {value}")
+        value = int(value)
+    return _replaced(rule, field, value)
+
+
+def _replaced(rule: Any, field: str, value: Any) -> Rule:
+    changed: Rule = replace(rule, **{field: value})
+    return changed

@@ -1,0 +1,1 @@
+"""What the process step does with a record: a document, its verdict and its signature."""

@@ -1,0 +1,15 @@
+"""`ProcessParameters`: what a worker of the process step knows besides its inputs."""
+
+from typing import NamedTuple
+
+from pipeline.steps.records.rule_set import RuleSet
+
+
+class ProcessParameters(NamedTuple):
+    """Parameters of a worker besides its inputs."""
+
+    source: str
+    rules: RuleSet
+    obey: tuple[str, ...]
+    markdown: bool
+    blocklist: str

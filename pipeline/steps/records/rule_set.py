@@ -1,0 +1,101 @@
+"""`RuleSet`: which rules judge documents, with which thresholds, as the configuration says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from core import InputError
+from filters.signals.signal_settings import SignalSettings
+from pipeline.configuration import LANGUAGE, FiltersConfig
+
+if TYPE_CHECKING:
+    from filters.signals.signal_rules import SignalFiles
+    from filters.text import Rule
+
+
+class RuleSet(NamedTuple):
+    """The names and numbers that rules follow from. It can be sent to a worker and compared."""
+
+    preset: str
+    languages: tuple[str, ...]
+    own: tuple[str, ...]
+    """Names of users' own rules."""
+    thresholds: tuple[tuple[str, float], ...] = ()
+    """Thresholds other than the rules' own, by `rule.parameter`, sorted."""
+    signals: SignalSettings = SignalSettings()
+    """Signals; paths are names in the storage (`pipeline.steps.records.signal_files`)."""
+
+
+def rule_set(filters: FiltersConfig) -> RuleSet:
+    """Return the rules of a configuration."""
+    return RuleSet(
+        preset=filters.preset,
+        languages=filters.languages,
+        own=filters.rules,
+        thresholds=tuple(sorted(filters.thresholds.items())),
+        signals=filters.signals,
+    )
+
+
+def with_settings(filters: FiltersConfig, settings: Iterable[str]) -> FiltersConfig:
+    """Return a configuration with the values that `--set` names. Raise `InputError` if one is not valid."""
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key:
+            raise InputError(
+                f"--set {setting}: write it as KEY=VALUE, such as gopher_quality.fewest_words=30"
+            )
+        if key == "preset":
+            filters = replace(filters, preset=value)
+        elif key == "languages":
+            codes = tuple(code for code in value.split(",") if code)
+            if not all(map(LANGUAGE.fullmatch, codes)):
+                raise InputError(f"--set {setting}: languages must be codes of ISO 639 such as en,de")
+            filters = replace(filters, languages=codes)
+        else:
+            try:
+                number = float(value)
+            except ValueError:
+                raise InputError(f"--set {setting}: {value!r} is no number") from None
+            if not math.isfinite(number):
+                raise InputError(f"--set {setting}: the value must be finite")
+            filters = replace(filters, thresholds={**filters.thresholds, key: number})
+    return filters
+
+
+def rules_of(chosen: RuleSet, files: SignalFiles | None = None) -> tuple[Rule, ...]:
+    """Return the rules in their order. Rules that measure a text need `files`.
+
+    Raise `InputError` if a preset, a rule or a threshold is not known, or if two rules have one name.
+    """
+    from filters.rules.presets import preset_rules
+    from filters.signals.signal_rules import signal_rules
+    from filters.thresholds import with_thresholds
+
+    first = preset_rules(chosen.preset, chosen.languages, chosen.own)
+    signals = signal_rules(chosen.signals, files)
+    if taken := {rule.name for rule in first} & {rule.name for rule in signals}:
+        raise InputError(f"filters.rules: a rule of Thresher has the name {min(taken)!r}; give yours another")
+    return with_thresholds((*first, *signals), dict(chosen.thresholds))
+
+
+def rules_recipe(chosen: RuleSet) -> dict[str, Any]:
+    """Return every rule with all its parameters, for fingerprints. Raise `InputError` as `rules_of`."""
+    from filters.models.language import LanguageRule
+    from filters.thresholds import measuring_recipe
+
+    return {
+        "preset": chosen.preset,
+        "languages": list(chosen.languages),
+        # Every document is measured by it, also if all languages are kept.
+        "language": measuring_recipe(LanguageRule(languages=())),
+        "rules": [{"rule": rule.name, **rule.recipe} for rule in rules_of(chosen)],
+    }
+
+
+def rule_names(recipe: Any) -> list[str]:
+    """Return the names of the rules in a recipe of `process` or `judge`, in their order."""
+    return [str(rule["rule"]) for rule in recipe["filters"]["rules"]]

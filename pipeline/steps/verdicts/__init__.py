@@ -1,0 +1,1 @@
+"""Sets of verdicts: those that `process` made, and those that `judge` made of the same measurements."""

@@ -1,0 +1,180 @@
+"""The judge step: it makes a named set of verdicts from the measurements of `process`, without reading a text.
+
+A part of this step is a part of `process`. Records that have no measurements, because nothing was extracted from them
+or because the page refuses its use, keep the verdicts that they have. The documents that the set keeps get their
+signatures and edits from the tables of `process`, so deduplication and exports use the set as they use the verdicts of
+`process`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core import InputError
+from filters.decision import decide
+from filters.models.language import LanguageRule
+from filters.thresholds import measuring_recipe
+from pipeline.engine.part_store import PartStore
+from pipeline.engine.step import Part, Step
+from pipeline.engine.task import ItemTracker, PartOutputs
+from pipeline.funnel import edited_count, funnel_stage, stage_counts
+from pipeline.steps.records.measured_rows import measured_rows
+from pipeline.steps.records.rule_set import RuleSet, rules_of, rules_recipe
+from pipeline.steps.verdicts.verdict_sets import JUDGE, PROCESS, SIGNATURES, VERDICTS, outputs_by_folder
+from storage import tables
+from storage.manifest import Input, Output, manifests, to_plain_json
+from storage.store import Store
+
+VERSION = 1
+READ = ("measurements", "verdicts", "signatures", "dropped_signatures")
+"""Tables of `process` that a part is made from."""
+
+
+class JudgeParameters(NamedTuple):
+    """Parameters of a worker besides its inputs."""
+
+    rules: RuleSet
+    counts: tuple[tuple[str, int], ...]
+    """Counts of the part of `process`."""
+
+
+def step(chosen: RuleSet) -> Step:
+    """Return the step with these rules. Raise `InputError` if a rule or threshold is not known."""
+    return Step(name=JUDGE, version=VERSION, recipe={"filters": rules_recipe(chosen)})
+
+
+def parts(store: Store, source: str, verdict_set: str, chosen: RuleSet) -> Iterator[Part]:
+    """Yield the parts of a source. Raise `InputError` if its measurements do not suffice for these rules."""
+    for manifest in manifests(store, PROCESS, source):
+        require_measured(manifest.recipe, manifest.counts, chosen)
+        found = outputs_by_folder(manifest)
+        yield Part(
+            name=f"{verdict_set}/{manifest.part}",
+            inputs=tuple(_input(found[table]) for table in READ),
+            writes=tuple(
+                f"{table}/{verdict_set}/{manifest.part}.parquet" for table in (VERDICTS, SIGNATURES)
+            ),
+            parameters=JudgeParameters(rules=chosen, counts=tuple(sorted(manifest.counts.items()))),
+        )
+
+
+def require_measured(recipe: Mapping[str, Any], counts: Mapping[str, int], chosen: RuleSet) -> None:
+    """Raise `InputError` if the measurements of a part of `process`, by its recipe and counts, do not say what these
+    rules would decide.
+    """
+    again = "run `thresher process --redo` with this configuration"
+    measured: Mapping[str, Any] = recipe["filters"]
+    languages = set(measured["languages"])
+    missing = sorted(set(chosen.languages) - languages) if chosen.languages else ["any other language"]
+    if languages and missing:
+        raise InputError(
+            f"filters.languages: texts in {', '.join(missing)} were not extracted, because `process` ran with"
+            f" languages = {sorted(languages)}; {again}"
+        )
+    entries = {str(entry["rule"]): entry for entry in measured["rules"]}
+    rules = rules_of(chosen)
+    for rule in rules:
+        entry = measured["language"] if isinstance(rule, LanguageRule) else entries.get(rule.name)
+        if entry is None:
+            raise InputError(f"the rule {rule.name} was not measured; {again}")
+        for parameter, value in to_plain_json(measuring_recipe(rule)).items():
+            if entry.get(parameter) != value:
+                raise InputError(
+                    f"{rule.name}.{parameter} was {entry.get(parameter)!r} when the texts were measured and is"
+                    f" {value!r} now; it decides what the rule measures or edits, so {again}"
+                )
+    editing = {rule for rule in entries if counts.get(edited_count(rule))}
+    before, now = _editors(list(entries), editing), _editors([rule.name for rule in rules], editing)
+    for name, editors in now.items():
+        if before.get(name, editors) != editors:
+            raise InputError(
+                f"{name or 'the document'} was measured after the edits of {', '.join(before[name]) or 'no rule'},"
+                f" and these rules make the edits of {', '.join(editors) or 'no rule'} before it; {again}"
+            )
+
+
+def _editors(rules: Sequence[str], editing: AbstractSet[str]) -> dict[str, tuple[str, ...]]:
+    """Return, for each rule and for the final text (an empty name), the rules before it that edit texts."""
+    found: dict[str, tuple[str, ...]] = {}
+    editors: tuple[str, ...] = ()
+    for rule in rules:
+        found[rule] = editors
+        if rule in editing:
+            editors = (*editors, rule)
+    return {**found, "": editors}
+
+
+def work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
+    """Make the verdicts and the signatures of one part."""
+    task: JudgeParameters = part.parameters
+    measurements, verdicts, *signed = (
+        tables.read(store, span, schema)
+        for span, schema in zip(
+            part.inputs, (None, tables.VERDICTS, tables.SIGNATURES, tables.SIGNATURES), strict=True
+        )
+    )
+    decisions = decide(rules_of(task.rules), measured_rows(measurements))
+    signatures = _in_order(pa.concat_tables(signed), measurements["id"].filter(pa.array(decisions.keep)))
+    made = (_judged(verdicts, measurements, decisions.rules, decisions.reasons), signatures)
+    counts = _unmeasured_counts(task.counts, verdicts, measurements)
+    kept_bytes = dict(zip(*(signatures[name].to_pylist() for name in ("id", "text_bytes")), strict=True))
+    for id_, payload, text, rule, reason in zip(
+        *(measurements[name].to_pylist() for name in ("id", "payload_bytes", "text_bytes")),
+        decisions.rules,
+        decisions.reasons,
+        strict=True,
+    ):
+        stage = funnel_stage(rule, reason)
+        counts.update(stage_counts(stage, documents=1, payload=payload, text=kept_bytes.get(id_, text)))
+    outputs = tuple(
+        store.write(output, table.num_rows, partial(tables.write, table=table))
+        for output, table in zip(part.writes, made, strict=True)
+    )
+    return PartOutputs(counts=dict(counts), outputs=outputs)
+
+
+def _judged(verdicts: pa.Table, measurements: pa.Table, rules: Any, reasons: Any) -> pa.Table:
+    """Return the verdicts with those of measured documents replaced."""
+    at = dict(zip(measurements["id"].to_pylist(), range(measurements.num_rows), strict=True))
+    edits = measurements["edits"].to_pylist()
+    rows = verdicts.to_pylist()
+    for row in rows:
+        index = at.get(row["id"])
+        if index is not None:
+            row["rule"], row["reason"] = rules[index], reasons[index]
+            row["keep"] = not row["rule"]
+            row["edits"] = edits[index] if row["keep"] else []
+    return pa.Table.from_pylist(rows, schema=tables.VERDICTS)
+
+
+def _in_order(signatures: pa.Table, ids: Any) -> pa.Table:
+    """Return the signatures of these documents, in their order."""
+    found = signatures.take(pc.index_in(ids, value_set=signatures["id"].combine_chunks()))
+    return found.combine_chunks()
+
+
+def _unmeasured_counts(
+    counts: tuple[tuple[str, int], ...], verdicts: pa.Table, measurements: pa.Table
+) -> Counter[str]:
+    """Return the counts of the stages that decided records without measurements."""
+    measured = np.array(
+        pc.is_in(verdicts["id"], value_set=measurements["id"].combine_chunks()).to_pylist(), bool
+    )
+    stages = {
+        funnel_stage(str(rule), str(reason))
+        for rule, reason, is_measured in zip(
+            verdicts["rule"].to_pylist(), verdicts["reason"].to_pylist(), measured, strict=True
+        )
+        if not is_measured
+    }
+    return Counter({key: count for key, count in counts if key.rpartition(".")[0] in stages})
+
+
+def _input(output: Output) -> Input:
+    return Input(name=output.name, sha256=output.sha256)

@@ -1,0 +1,184 @@
+"""A verdict follows from measurements and thresholds alone, and it is the one that the rules make of the text."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import InputError
+from filters.decision import MeasuredRows, decide
+from filters.measuring import Measurer, measured_columns, require_own_columns
+from filters.models.language import LanguagePrediction, LanguageRule
+from filters.rules.presets import PRESETS, preset_rules
+from filters.text import AnalyzedText, Finding
+from filters.thresholds import measuring_recipe, relaxed, thresholds_of, with_thresholds
+
+LANGUAGES = ("en", "de", "th", "ja", "")
+WHOLE = {
+    *(f"gopher_quality.{each}" for each in ("fewest_words", "most_words", "fewest_stop_words")),
+    "c4.fewest_sentences",
+}
+LINES = st.sampled_from(
+    [
+        "The quick brown fox jumps over the lazy dog and that is all we have to say with it.",
+        "Another sentence follows the first, of a length that is common in the prose of the web!",
+        "menu", "read more ...", "• a point", "- b", "# # #", "lorem ipsum dolor sit amet of old", "{ x }",
+        "我们 今天 去 学校 。", "今日は学校に行きました。", "12 34 56 78 90", "", "…", "Is it? It is. So be it.",
+        "enable javascript to see it all", "a privacy policy applies here", "word word word word word word",
+    ]
+)  # fmt: skip
+TEXTS = st.builds(
+    lambda lines, times: "\n".join(lines * times), st.lists(LINES, max_size=12), st.integers(1, 6)
+)
+
+
+def rows_of(texts, rules):
+    measurer = Measurer(rules)
+    measured = [measurer.measure(text) for text in texts]
+    return MeasuredRows(
+        languages=np.array([text.language for text in texts], dtype=object),
+        measurements={
+            name: np.array([each.measurements.get(name, math.nan) for each in measured], dtype=np.float64)
+            for name in measured_columns(rules)
+        },
+        reasons={
+            rule.name: np.array([each.reasons.get(rule.name, "") for each in measured], dtype=object)
+            for rule in rules
+        },
+    )
+
+
+def first_reason(text, rules):
+    """The decision that the rules make one after another, each of the edited text."""
+    for rule in rules:
+        finding = rule(text)
+        if finding.reason is not None:
+            return rule.name, finding.reason
+        if finding.edits:
+            text = text.edited(finding.edits)
+    return "", ""
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS))
+@given(
+    text=TEXTS, language=st.sampled_from(LANGUAGES), score=st.floats(0, 1), wanted=st.sampled_from(["", "en"])
+)
+def test_a_decision_from_measurements_is_that_of_the_rules(preset, text, language, score, wanted):
+    rules = preset_rules(preset, [wanted] if wanted else [])
+    analyzed = AnalyzedText(text=text, language=language, language_score=score)
+    decided = decide(rules, rows_of([analyzed], rules))
+    assert (decided.rules[0], decided.reasons[0]) == first_reason(analyzed, rules)
+
+
+@given(
+    text=TEXTS,
+    language=st.sampled_from(LANGUAGES),
+    chosen=st.data(),
+)
+def test_a_changed_threshold_decides_as_a_rule_that_was_made_with_it(text, language, chosen):
+    rules = preset_rules("fineweb", ["en", "de"])
+    names = [
+        f"{rule.name}.{each.parameter}" for rule in rules for each in thresholds_of(rule) if each.parameter
+    ]
+    some = chosen.draw(st.lists(st.sampled_from(names), unique=True, max_size=6))
+    values = {name: chosen.draw(st.integers(0, 4)) / (1 if name in WHOLE else 4) for name in some}
+    changed = with_thresholds(rules, values)
+    analyzed = AnalyzedText(text=text, language=language, language_score=0.9)
+    measured = rows_of([analyzed], rules)  # with the thresholds from before
+    decided = decide(changed, measured)
+    assert (decided.rules[0], decided.reasons[0]) == first_reason(analyzed, changed)
+
+
+def test_every_published_rule_has_thresholds_and_every_parameter_has_one_kind():
+    for preset in PRESETS:
+        for rule in preset_rules(preset, ["en"]):
+            thresholds = thresholds_of(rule)
+            assert thresholds, rule.name
+            assert {each.measurement for each in thresholds} <= set(rule.measures)
+            assert not {each.parameter.partition(".")[0] for each in thresholds} & set(measuring_recipe(rule))
+
+
+@given(text=TEXTS, language=st.sampled_from(LANGUAGES))
+def test_a_relaxed_rule_measures_everything_that_it_names(text, language):
+    analyzed = AnalyzedText(text=text, language=language, language_score=0.5)
+    for rule in preset_rules("fineweb", ["en"]):
+        finding = relaxed(rule)(analyzed)
+        fixed = finding.reason is not None and finding.reason not in {t.reason for t in thresholds_of(rule)}
+        assert fixed or set(finding.measurements) == set(rule.measures)
+
+
+def test_the_first_rule_decides_and_a_missing_measurement_crosses_nothing():
+    rules = preset_rules("gopher", [])
+    rows = MeasuredRows(
+        languages=np.array(["en"] * 3, dtype=object),
+        measurements={
+            "words": np.array([math.nan, 10, 10]),
+            "repeated_lines": np.array([math.nan, 0.9, 0.1]),
+            "gopher_quality_spaced": np.ones(3),
+        },
+        reasons={},
+    )
+    decided = decide(rules, rows)
+    assert decided.rules.tolist() == ["", "gopher_repetition", "gopher_quality"]
+    assert decided.reasons.tolist() == ["", "repeated_lines", "too_few_words"]
+    assert decided.keep.tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("gopher_quality.fewest_word", 3, "did you mean 'gopher_quality.fewest_words'"),
+        ("gopher_quality.fewest_words", 3.5, "whole number, not 3.5"),
+        ("nothing", 1, "no rule of this project has the threshold 'nothing'"),
+        ("gopher_repetition.top", 1, "did you mean 'gopher_repetition.top."),
+    ],
+)
+def test_a_wrong_threshold_is_named(key, value, message):
+    with pytest.raises(InputError, match=message):
+        with_thresholds(preset_rules("gopher", []), {key: value})
+
+
+def test_thresholds_of_n_grams_are_named_by_n():
+    (repetition,) = with_thresholds(PRESETS["gopher"][:1], {"gopher_repetition.repeated.7": 0.5})
+    assert dict(repetition.repeated)[7] == 0.5
+    assert dict(repetition.repeated)[6] == 0.14
+    assert with_thresholds([LanguageRule(languages=("en",))], {"language.threshold": 0.2})[0].threshold == 0.2
+
+
+class Own:
+    name, measures, recipe = "own", ("words",), {}
+
+    def __call__(self, text):
+        return Finding(measurements={"words": 1.0}, reason="never" if "never" in text.text else None)
+
+
+def test_the_reason_of_a_rule_without_thresholds_is_stored_and_applies():
+    own = replace_name(Own(), ("own_words",))
+    texts = [AnalyzedText(text=text, language="en", language_score=1) for text in ("always", "never")]
+    assert decide([own], rows_of(texts, [own])).reasons.tolist() == ["", "never"]
+    with pytest.raises(InputError, match="own and gopher_quality both measure 'words'"):
+        require_own_columns([*PRESETS["gopher"], Own()])
+
+
+def replace_name(rule, measures):
+    rule.measures = measures
+    return rule
+
+
+def test_a_prediction_decides_by_language_and_score():
+    rule = LanguageRule(languages=("en",))
+    texts = [
+        AnalyzedText(text="x", language=each.code, language_score=each.score)
+        for each in (
+            LanguagePrediction(code="en", score=0.7),
+            LanguagePrediction(code="en", score=0.6),
+            LanguagePrediction(code="de", score=1.0),
+        )
+    ]
+    rows = rows_of(texts, [rule])
+    assert decide([rule], rows).reasons.tolist() == ["", "unsure", "other_language"]
+    wider = replace(rule, languages=("de", "en"), threshold=0.5)
+    assert decide([wider], rows).reasons.tolist() == ["", "", ""]

@@ -1,0 +1,225 @@
+"""`judge` makes of measurements what `process` makes of texts."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from core import Conflict, InputError
+from pipeline.configuration import DedupConfig, FiltersConfig
+from pipeline.reports.kept_documents import kept_documents
+from pipeline.steps import dedup, export_plan
+from pipeline.steps.export_plan import ExportOptions
+from pipeline.steps.records.rule_set import rule_set, with_settings
+from pipeline.steps.verdicts import judge_step
+from pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set, judged_parts
+from pipeline.terminal.progress import LineProgress
+from shards.tokenizer import load_tokenizer_file
+from storage.directory_store import DirectoryStore
+from storage.manifest import manifests
+from tests.pipeline.steps.judged_sources import (
+    FILTERS,
+    ingested,
+    judge_all,
+    judge_in_a_process,
+    process_all,
+    table,
+)
+
+CHANGES = {
+    "fewer words": ["gopher_quality.fewest_words=5", *(f"gopher_repetition.top.{n}=1" for n in (2, 3, 4))],
+    "more words": ["gopher_quality.fewest_words=120"],
+    "repetition": ["gopher_repetition.lines=0.9", "gopher_repetition.line_characters=1"],
+    "n-grams": [f"gopher_repetition.repeated.{n}=0.9" for n in range(5, 11)] + ["gopher_repetition.top.2=0.01"],
+    "sentences": ["c4.fewest_sentences=1", "gopher_quality.fewest_words=1", "fineweb.most_short_lines=2"],
+    "language": ["language.threshold=1"],
+    "everything": [
+        *("gopher_repetition.lines=2", "gopher_repetition.line_characters=2", "gopher_quality.fewest_words=0"),
+        *("gopher_quality.most_symbols=9", "c4.fewest_sentences=0", "fineweb.most_short_lines=2"),
+        *("fineweb.fewest_ended_lines=-1", "fineweb.most_repeated_characters=2", "gopher_quality.fewest_stop_words=0"),
+        *(f"gopher_repetition.top.{n}=2" for n in (2, 3, 4)),
+        *(f"gopher_repetition.repeated.{n}=2" for n in range(5, 11)),
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def processed(tmp_path_factory, pool):
+    return process_all(ingested(tmp_path_factory.mktemp("judged")), FILTERS, pool)
+
+
+@pytest.fixture
+def copied(processed, tmp_path):
+    shutil.copytree(processed.root, tmp_path / "data")
+    return DirectoryStore(tmp_path / "data")
+
+
+def counts(store, step):
+    return [
+        {key: count for key, count in made.counts.items() if not key.endswith(".edited")}
+        for made in manifests(store, step)
+    ]
+
+
+def test_the_documents_meet_many_rules(processed):
+    reasons = {(row["rule"], row["reason"]) for row in table(processed, "verdicts")}
+    assert len(reasons) >= 6
+    assert len(table(processed, "measurements")) == len(table(processed, "documents"))
+    assert len(table(processed, "signatures")) + len(table(processed, "dropped_signatures")) == len(
+        table(processed, "measurements")
+    )
+
+
+def test_unchanged_thresholds_give_the_verdicts_of_process(copied, pool):
+    judge_all(copied, FILTERS, pool)
+    assert table(copied, "judged_verdicts/new") == table(copied, "verdicts")
+    assert table(copied, "judged_signatures/new") == table(copied, "signatures")
+    assert counts(copied, "judge") == counts(copied, "process")
+
+
+@pytest.mark.parametrize("change", sorted(CHANGES))
+def test_other_thresholds_give_the_verdicts_that_process_makes_from_scratch(change, copied, tmp_path, pool):
+    filters = with_settings(FILTERS, CHANGES[change])
+    (tmp_path / "scratch").mkdir()
+    scratch = process_all(ingested(tmp_path / "scratch"), filters, pool)
+    judge_all(copied, filters, pool)
+    assert table(copied, "judged_verdicts/new") == table(scratch, "verdicts")
+    assert table(copied, "judged_verdicts/new") != table(copied, "verdicts")
+    assert table(copied, "judged_signatures/new") == table(scratch, "signatures")
+    assert counts(copied, "judge") == counts(scratch, "process")
+
+
+def test_no_text_is_read(copied, pool):
+    for path in (copied.root / "documents").rglob("*.parquet"):
+        path.unlink()
+    shutil.rmtree(copied.root / "warc")
+    assert judge_all(copied, replace(FILTERS, thresholds={"gopher_quality.fewest_words": 5}), pool).made == 2
+
+
+def test_deduplication_exports_and_documents_follow_the_chosen_set(copied, pool):
+    filters = with_settings(FILTERS, CHANGES["everything"])
+    judge_all(copied, filters, pool)
+    config = DedupConfig(near="off")
+    kept = {}
+    for name in ("", "new"):
+        removed, _ = dedup.run(copied, ["s"], config, pool=pool, progress=LineProgress(), verdict_set=name)
+        plan = export_plan.make_plan(
+            copied, ["s"], load_tokenizer_file(None), removed, ExportOptions(verdict_set=name)
+        )
+        kept[name] = {row["id"] for row in kept_documents(copied, ["s"], name)}
+        assert plan.documents == len(kept[name]) - removed.outputs[0].rows
+    assert kept[""] < kept["new"]
+    with pytest.raises(
+        InputError, match="no deduplication covers s as judged now; run `thresher dedup s --verdicts new`"
+    ):
+        dedup.require_run(copied, ["s"], DedupConfig(), "new")
+
+
+def test_a_set_that_covers_less_is_refused(copied, pool):
+    judge_all(copied, FILTERS, pool)
+    with pytest.raises(
+        InputError, match=r"the set of verdicts 'none' does not cover s/part-0.*thresher judge s --name none"
+    ):
+        list(judged_parts(copied, "s", "none"))
+    shutil.rmtree(copied.root / "manifests" / "process")
+    process = with_settings(FILTERS, ["gopher_quality.fewest_words=1"])
+    for folder in ("documents", "measurements", "verdicts", "signatures", "dropped_signatures"):
+        shutil.rmtree(copied.root / folder)
+    process_all(copied, replace(process, format="markdown"), pool)
+    assert list(judged_parts(copied, "s", "new"))  # the same measurements: the set still fits
+    delete_set(copied, "s", "new")
+    with pytest.raises(InputError, match="does not cover"):
+        list(judged_parts(copied, "s", "new"))
+
+
+def test_another_fingerprint_under_the_same_name_is_refused(copied, pool):
+    judge_all(copied, FILTERS, pool)
+    assert judge_all(copied, FILTERS, pool).made == 0
+    with pytest.raises(Conflict, match=r"fewest_words was 50, is 7 now.*--redo"):
+        judge_all(copied, with_settings(FILTERS, ["gopher_quality.fewest_words=7"]), pool)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            ["languages=en,fr"],
+            "texts in fr were not extracted, because `process` ran with languages = .*'de', 'en'",
+        ),
+        (["languages="], "texts in any other language were not extracted"),
+        (
+            ["preset=c4"],
+            "c4.terminal was False when the texts were measured and is True now; it decides what",
+        ),
+    ],
+)
+def test_what_needs_the_texts_again_is_named(settings, message, processed):
+    chosen = rule_set(with_settings(FILTERS, settings))
+    with pytest.raises(InputError, match=message):
+        list(judge_step.parts(processed, "s", "new", chosen))
+
+
+def test_a_rule_that_was_not_measured_is_named(tmp_path, pool):
+    store = process_all(ingested(tmp_path), FiltersConfig(preset="gopher", languages=()), pool)
+    with pytest.raises(InputError, match="the rule c4 was not measured; run `thresher process --redo`"):
+        list(judge_step.parts(store, "s", "new", rule_set(FiltersConfig(preset="fineweb", languages=()))))
+    # All languages were extracted, so a choice of languages needs no text.
+    judge_all(store, FiltersConfig(preset="gopher", languages=("de",)), pool)
+    kept = {row["id"] for row in table(store, "judged_verdicts/new") if row["keep"]}
+    languages = {row["id"]: row["language"] for row in table(store, "documents")}
+    assert {languages[each] for each in kept} <= {"de"}
+
+
+def test_an_edit_of_another_rule_than_before_is_refused():
+    recipe = json.loads(json.dumps(judge_step.step(rule_set(FILTERS)).recipe))
+    fewer = FiltersConfig(preset="gopher", languages=("en", "de"))
+    judge_step.require_measured(recipe, {}, rule_set(fewer))
+    with pytest.raises(
+        InputError,
+        match="the document was measured after the edits of c4, and these rules make the edits of no rule",
+    ):
+        judge_step.require_measured(recipe, {"c4.edited": 3}, rule_set(fewer))
+    judge_step.require_measured(recipe, {"c4.edited": 3}, rule_set(FILTERS))
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("fewest_words", "write it as KEY=VALUE"),
+        ("gopher_quality.fewest_words=many", "'many' is no number"),
+        ("gopher_quality.fewest_words=inf", "must be finite"),
+        ("languages=English", "codes of ISO 639"),
+    ],
+)
+def test_a_wrong_setting_is_named(setting, message):
+    with pytest.raises(InputError, match=message):
+        with_settings(FILTERS, [setting])
+
+
+@pytest.mark.parametrize("name", ["", "a/b", ".hidden", "x" * 65, "ü"])
+def test_a_set_has_a_plain_name(name):
+    with pytest.raises(InputError, match="no name of a set of verdicts"):
+        check_set_name(name)
+
+
+@pytest.mark.parametrize("share", [0.4, *(pytest.param(n / 8, marks=pytest.mark.slow) for n in range(8))])
+def test_a_judging_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(
+    copied, tmp_path, pool, share
+):
+    shutil.copytree(copied.root, tmp_path / "whole")
+    code, changes = judge_in_a_process(tmp_path / "whole", 10**9)
+    assert code == 0
+    assert changes >= 4
+    code, _ = judge_in_a_process(copied.root, int(changes * share))
+    assert code == 9
+    with pytest.raises(InputError, match="does not cover"):
+        list(judged_parts(copied, "s", "new"))
+    judge_all(copied, with_settings(FILTERS, ["gopher_quality.fewest_words=20"]), pool)
+    for folder in ("judged_verdicts", "judged_signatures", "manifests/judge"):
+        made, expected = (
+            {path.name: path.read_bytes() for path in (root / folder).rglob("part-*")}
+            for root in (copied.root, tmp_path / "whole")
+        )
+        assert made == expected
+        assert made
