@@ -102,7 +102,7 @@ class ContaminationRule:
 
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure the share of n-grams that benchmarks have."""
-        found = ngram_hashes([word.lower() for word in text.words], self.n)
+        found = ngram_hashes([word.lower() for word in words(text.text)], self.n)
         share = 0.0
         known = self.hashes(self.benchmarks)
         if len(found) and len(known):

@@ -8,6 +8,7 @@ import os
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 MAGIC, VERSION = 793712314, 12
 """First numbers of a model (fastText, src/fasttext.cc)."""
@@ -55,10 +56,7 @@ def labels(data: bytes) -> list[str]:
 
 def load_classifier(data: bytes) -> Callable[[str, str], float]:
     """Return a deterministic function of a text and a label: the score of the label, 0 to 1."""
-    import fasttext  # noqa: PLC0415 - loads a native library
-
-    with open_path(data) as path:
-        model = fasttext.load_model(path)
+    model = _model(data)
 
     def score(text: str, label: str) -> float:
         names, scores = model.predict(model_input(text), k=-1)
@@ -66,6 +64,24 @@ def load_classifier(data: bytes) -> Callable[[str, str], float]:
         return min(max(float(found), 0.0), 1.0)
 
     return score
+
+
+def load_predictor(data: bytes) -> Callable[[str], tuple[str, float]]:
+    """Return a deterministic function of a text: the label with the highest score, and the score."""
+    model = _model(data)
+
+    def predict(text: str) -> tuple[str, float]:
+        names, scores = model.predict(model_input(text), k=1)
+        return (names[0].removeprefix(LABEL), min(float(scores[0]), 1.0)) if names else ("", 0.0)
+
+    return predict
+
+
+def _model(data: bytes) -> Any:
+    import fasttext  # noqa: PLC0415 - loads a native library
+
+    with open_path(data) as path:
+        return fasttext.load_model(path)
 
 
 def model_input(text: str) -> str:

@@ -93,7 +93,7 @@ class WordListRule:
         phrases = by_language.get(text.language) or by_language.get("")
         if phrases is None:
             return Finding(measurements={}, reason=None)
-        words = [token.lower() for token in text.tokens]
+        words = tokens(text.text.lower())
         share = phrases.count(words) / max(len(words), 1)
         return Finding(
             measurements={"listed_words": share}, reason="listed_words" if share > self.most else None

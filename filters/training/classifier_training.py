@@ -75,5 +75,6 @@ def _interleaved(examples: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     import xxhash  # noqa: PLC0415 - only here
 
     return sorted(
-        examples, key=lambda each: (xxhash.xxh3_64_intdigest(each[1].encode(errors="surrogatepass"), SEED), each)
+        examples,
+        key=lambda each: (xxhash.xxh3_64_intdigest(each[1].encode(errors="surrogatepass"), SEED), each),
     )

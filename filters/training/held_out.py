@@ -13,7 +13,9 @@ _PARTS = 1000
 
 def is_held_out(text: str, share: float) -> bool:
     """Return whether a text is held out. It follows from the text alone, so equal texts are never on both sides."""
-    return xxhash.xxh3_64_intdigest(text.encode(errors="surrogatepass"), SPLIT_VERSION) % _PARTS < share * _PARTS
+    return (
+        xxhash.xxh3_64_intdigest(text.encode(errors="surrogatepass"), SPLIT_VERSION) % _PARTS < share * _PARTS
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -75,7 +75,9 @@ def _numbered(sentences: Iterable[str]) -> tuple[list[str], Ints, Ints]:
         left.append(np.arange(len(line) - 1, -1, -1, dtype=np.int64))
         size += len(words)
         if size > MAX_WORDS:
-            raise ValueError(f"more than {MAX_WORDS:,} words; take a part of the corpus, or use KenLM's lmplz")
+            raise ValueError(
+                f"more than {MAX_WORDS:,} words; take a part of the corpus, or use KenLM's lmplz"
+            )
     if not parts:
         raise ValueError("there are no words")
     return list(numbers), np.concatenate(parts), np.concatenate(left)
