@@ -1,7 +1,8 @@
 """Measure a text with all rules, so that a later decision needs no text.
 
 Every rule measures, also those behind a rule that drops the document, and in place of its thresholds it has limits that
-no measurement reaches (`thresholds.relaxed`). A rule sees the text as the rules before it edited it.
+no measurement reaches (`thresholds.relaxed`). A rule sees the text as the rules before it edited it. One kind of text
+is not measured further: that in a language that nobody wants, because every later decision drops it too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,8 +10,9 @@ from dataclasses import dataclass
 
 from core import Edit, InputError
 from filters.edits import compose
+from filters.models.language import LanguageRule
 from filters.text import AnalyzedText, Rule
-from filters.thresholds import relaxed, spaced_column, thresholds_of
+from filters.thresholds import OTHER_LANGUAGE, relaxed, spaced_column, thresholds_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,8 @@ class Measured:
     """Names of the rules that changed it."""
     text: str
     """The edited text."""
+    is_wanted: bool = True
+    """Whether its language is wanted. If not, nothing else was measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +47,21 @@ class Measurer:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._measures = tuple(map(_measure, rules))
+        self._language_rules = [rule for rule in rules if isinstance(rule, LanguageRule)]
 
     def measure(self, text: AnalyzedText) -> Measured:
         """Return everything that the rules measure. Raise `ValueError` if the edits of a rule do not fit the text."""
+        for rule in self._language_rules:
+            finding = rule(text)
+            if finding.reason == OTHER_LANGUAGE:
+                return Measured(
+                    measurements=finding.measurements,
+                    reasons={},
+                    edits=(),
+                    editors=(),
+                    text=text.text,
+                    is_wanted=False,
+                )
         measurements: dict[str, float] = {}
         reasons: dict[str, str] = {}
         edits: tuple[Edit, ...] = ()

@@ -5,7 +5,7 @@ of repeated (n - 1)-grams, and a text with little repetition costs little more t
 exact, because words are compared and not their hashes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,10 +29,11 @@ class RepeatedNgrams:
     def top_characters(self) -> int:
         """Return the characters of all occurrences of the most frequent n-gram, with a space between words.
 
-        If several are equally frequent, the first one counts, as in datatrove. Return 0 if nothing is repeated.
+        If several are equally frequent, the first one counts, as in datatrove: the first n-gram of a text in which
+        none is repeated. Return 0 if the text has fewer than n tokens.
         """
         if not len(self.places):
-            return 0
+            return self._characters(0) + self.n - 1 if self.n < len(self.ends) else 0
         counts = np.bincount(self.grams)[self.grams]
         most = int(counts.argmax())
         return int(counts[most]) * (self._characters(int(self.places[most])) + self.n - 1)
@@ -58,20 +59,22 @@ class RepeatedNgrams:
         return int(self.ends[place + self.n] - self.ends[place])
 
 
-def repeated_ngrams(tokens: Sequence[str]) -> Iterator[RepeatedNgrams]:
-    """Yield the repeated n-grams for n = 2, 3 and so on without end."""
-    numbers = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
-    identities = np.fromiter(map(numbers.__getitem__, tokens), dtype=np.int64, count=len(tokens))
-    ends = np.zeros(len(tokens) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, tokens), dtype=np.int64, count=len(tokens)), out=ends[1:])
-    places, grams = np.arange(len(tokens)), identities
+def repeated_ngrams(identities: IntArray, lengths: IntArray) -> Iterator[RepeatedNgrams]:
+    """Yield the repeated n-grams for n = 2, 3 and so on without end.
+
+    `identities` has a number for each token, the same for equal tokens, and `lengths` its characters.
+    """
+    count = int(identities.max()) + 1 if len(identities) else 0
+    ends = np.zeros(len(identities) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=ends[1:])
+    places, grams = np.arange(len(identities)), identities
     n = 1
     while True:
         n += 1
-        fits = places + n <= len(tokens)
+        fits = places + n <= len(identities)
         places, grams = places[fits], grams[fits]
-        # A key is smaller than tokens x tokens, so 64 bits are exact below 3e9 tokens.
-        places, grams = _repeated_keys(places, grams * len(numbers) + identities[places + n - 1])
+        # A key is smaller than the number of tokens squared, or that of tokens of a lexicon: 64 bits are exact.
+        places, grams = _repeated_keys(places, grams * count + identities[places + n - 1])
         yield RepeatedNgrams(n=n, places=places, grams=grams, ends=ends)
 
 

@@ -1,17 +1,30 @@
 """`AnalyzedText`, a text split once for all rules, and the interface of a rule."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
+import numpy as np
+
 from core import Edit
 from filters import edits as text_edits
-from filters.words import is_unspaced, is_word, tokens
+from filters import lexicon as columns
+from filters.characters import is_word
+from filters.lexicon import IntArray, Lexicon, current_lexicon
+from filters.tokens import TOKENS_VERSION
+from filters.words import WORDS_VERSION, spaced
 
+ANALYSIS_VERSION = f"{TOKENS_VERSION} {WORDS_VERSION}"
+"""Names how texts are split. It belongs in the recipe of every rule that counts tokens, words or sentences."""
 PARAGRAPH_BREAK = re.compile(r"\n{2,}")
 LINE_BREAK = re.compile(r"\n+")
+MAX_NUMBERED = 1_000_000
+"""Tokens of a text that get numbers, with which n-grams and stop words are counted; some 5 MB of English."""
+PIECE = 1 << 20
+"""Characters of a text that are split at a time."""
+_SPACE = re.compile(r"\s")
 
 
 @dataclass(frozen=True)
@@ -27,22 +40,85 @@ class AnalyzedText:
 
     def edited(self, edits: Sequence[Edit]) -> "AnalyzedText":
         """Return the edited text, in the same language. Raise `ValueError` if the edits do not fit the text."""
-        return AnalyzedText(
+        made = AnalyzedText(
             text=text_edits.apply(self.text, edits),
             language=self.language,
             language_score=self.language_score,
             license=self.license,
         )
+        if "_counts" in self.__dict__ and all(self._is_space(edit) for edit in edits):
+            made.__dict__["_counts"] = self._counts  # the tokens are the same
+        return made
 
     @cached_property
     def tokens(self) -> list[str]:
-        """Words and symbols, in order."""
-        return tokens(self.text)
+        """Words and symbols in order, as `filters.tokens` splits them."""
+        lexicon = self._counts.lexicon
+        numbers = (
+            lexicon.tokens(lexicon.rows(lexicon.numbers(_runs(piece)))) for piece in _pieces(self.text)
+        )
+        return [text for some in numbers for text in lexicon.token_texts(some)]
 
     @cached_property
     def words(self) -> list[str]:
-        """Words in order, without symbols."""
-        return [token for token in self.tokens if is_word(token)]
+        """Tokens in order, without those that are only punctuation."""
+        return list(filter(is_word, self.tokens))
+
+    @property
+    def token_count(self) -> int:
+        """Number of tokens."""
+        return self._counts.totals[columns.TOKENS]
+
+    @property
+    def word_count(self) -> int:
+        """Number of words."""
+        return self._counts.totals[columns.WORDS]
+
+    @property
+    def word_characters(self) -> int:
+        """Number of characters in words."""
+        return self._counts.totals[columns.CHARACTERS]
+
+    @property
+    def tokens_with_letter(self) -> int:
+        """Number of tokens that have a letter."""
+        return self._counts.totals[columns.LETTERS]
+
+    @property
+    def first_tokens(self) -> IntArray:
+        """A number for each of the first `MAX_NUMBERED` tokens; equal tokens have equal numbers. Numbers of different
+        texts say nothing of each other.
+        """
+        return self._counts.first_tokens
+
+    @property
+    def first_token_lengths(self) -> IntArray:
+        """The number of characters of each of the first `MAX_NUMBERED` tokens."""
+        return self._counts.lexicon.lengths(self.first_tokens)
+
+    def count_distinct(self, words: Iterable[str]) -> int:
+        """Return how many of `words` occur among the first `MAX_NUMBERED` tokens."""
+        numbers = [self._counts.lexicon.token_number(word) for word in words]
+        return sum(bool((self.first_tokens == number).any()) for number in numbers if number >= 0)
+
+    @cached_property
+    def sentences(self) -> int:
+        """Number of sentences. One begins with a line that is not blank, and with the first token behind a mark that
+        ends a sentence (`characters.SENTENCE_TERMINALS`) that is no punctuation.
+        """
+        count, has_ended = len(self.lines), False
+        lexicon = current_lexicon(english=self._is_english)
+        for piece in _pieces(self.text):
+            rows = self._counts.only_rows
+            if rows is None:
+                rows = lexicon.rows(lexicon.numbers(_runs(piece)))
+            lengths = [len(_runs(line)) for line in piece.split("\n")]
+            is_first = np.zeros(len(rows) + 1, dtype=bool)
+            is_first[np.cumsum(lengths[:-1], dtype=np.int64)] = True
+            starts, has_ended = columns.sentence_starts(rows, is_first[:-1], has_ended=has_ended)
+            has_ended &= not piece.endswith("\n")
+            count += starts
+        return count
 
     @cached_property
     def is_spaced(self) -> bool:
@@ -50,17 +126,78 @@ class AnalyzedText:
 
         In other scripts a character counts as a word, so limits on the length of words and lines do not apply.
         """
-        return self.text.isascii() or 2 * sum(map(is_unspaced, self.words)) <= len(self.words)
+        return self.text.isascii() or 2 * self._counts.totals[columns.UNSPACED] <= self.word_count
 
     @cached_property
     def lines(self) -> list[str]:
         """Lines that are not blank."""
-        return [line for line in LINE_BREAK.split(self.text.strip()) if line.strip()]
+        return [line for line in self.text.split("\n") if line and not line.isspace()]
 
     @cached_property
     def paragraphs(self) -> list[str]:
         """Parts that blank lines separate."""
         return [part for part in PARAGRAPH_BREAK.split(self.text.strip()) if part.strip()]
+
+    @property
+    def _is_english(self) -> bool:
+        return self.language in {"en", ""}
+
+    @cached_property
+    def _counts(self) -> "_Counts":
+        lexicon = first = current_lexicon(english=self._is_english)
+        totals = np.zeros(len(columns.COLUMNS), dtype=np.int64)
+        tokens: list[IntArray] = [np.zeros(0, dtype=np.int64)]
+        numbered = 0
+        pieces = _pieces(self.text)
+        for piece in pieces:
+            if numbered >= MAX_NUMBERED:
+                lexicon = current_lexicon(english=self._is_english)  # another one if the first is full
+            rows = lexicon.rows(lexicon.numbers(_runs(piece)))
+            totals += rows.sum(axis=0)
+            if numbered < MAX_NUMBERED:
+                tokens.append(lexicon.tokens(rows))
+                numbered += len(tokens[-1])
+        return _Counts(
+            lexicon=first,
+            totals=totals.tolist(),
+            first_tokens=tokens[1] if len(tokens) == 2 else np.concatenate(tokens)[:MAX_NUMBERED],
+            only_rows=rows if len(pieces) == 1 else None,
+        )
+
+    def _is_space(self, edit: Edit) -> bool:
+        """Return whether an edit changes nothing but white space between words."""
+        return edit.replacement.isspace() and self.text[edit.start : edit.end].isspace()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counts:
+    """What a pass over a text counts."""
+
+    lexicon: Lexicon
+    totals: list[int]
+    """Sums of `lexicon.COLUMNS`."""
+    first_tokens: IntArray
+    only_rows: IntArray | None
+    """The rows of all runs; None if the text has more than one piece."""
+
+
+def _runs(text: str) -> list[str]:
+    return text.split() if text.isascii() else spaced(text).split()
+
+
+def _pieces(text: str) -> list[str]:
+    """Return a long text in pieces, cut behind white space. A piece is longer than `PIECE` only if it has no white
+    space behind that.
+    """
+    if len(text) <= PIECE:
+        return [text]
+    pieces, start = [], 0
+    while start < len(text):
+        found = _SPACE.search(text, min(start + PIECE, len(text)))
+        end = found.end() if found else len(text)
+        pieces.append(text[start:end])
+        start = end
+    return pieces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,8 @@ from filters.rules.fineweb import UNPUNCTUATED_LANGUAGES, FineWeb
 from filters.rules.gopher import GopherQuality, GopherRepetition
 from filters.text import Rule
 
+OTHER_LANGUAGE = "other_language"
+"""Reason of `LanguageRule` for a text in a language that is not wanted."""
 Comparison = Literal["<", "<=", ">", ">="]
 
 
@@ -59,7 +61,7 @@ def _(rule: LanguageRule) -> tuple[Threshold, ...]:
     wanted = frozenset(rule.languages)
     return (
         Threshold(
-            reason="other_language",
+            reason=OTHER_LANGUAGE,
             measurement="language_score",
             drops=">=",
             value=-math.inf,
@@ -126,29 +128,14 @@ def _(rule: C4) -> tuple[Threshold, ...]:
 @thresholds_of.register
 def _(rule: FineWeb) -> tuple[Threshold, ...]:
     return (
-        Threshold(
-            reason="too_few_ended_lines",
-            measurement="ended_lines",
-            drops="<=",
-            value=rule.fewest_ended_lines,
-            parameter="fewest_ended_lines",
+        replace(
+            _minimum(rule, "too_few_ended_lines", "ended_lines", "fewest_ended_lines"),
             except_languages=UNPUNCTUATED_LANGUAGES,
         ),
-        Threshold(
-            reason="too_many_short_lines",
-            measurement="short_lines",
-            drops=">=",
-            value=rule.most_short_lines,
-            parameter="most_short_lines",
-            is_for_spaced=True,
+        replace(
+            _maximum(rule, "too_many_short_lines", "short_lines", "most_short_lines"), is_for_spaced=True
         ),
-        Threshold(
-            reason="repeated_lines",
-            measurement="repeated_characters",
-            drops=">=",
-            value=rule.most_repeated_characters,
-            parameter="most_repeated_characters",
-        ),
+        _maximum(rule, "repeated_lines", "repeated_characters", "most_repeated_characters"),
         _maximum(rule, "too_many_lines", "lines_per_word", "most_lines_per_word"),
     )
 

@@ -1,15 +1,13 @@
-"""Split a text into words, in the same way on every machine. Every count and every shingle uses these words.
+"""Split a text into words, in the same way on every machine. Every shingle uses these words.
 
 1. A word is a run of letters and digits with the marks that belong to them (vowel signs, accents). A single apostrophe
    joins two parts (`don't`), and a dot or comma joins digits (`3.14`, `1,000`).
 2. In scripts that put no space between words (Han, kana, Thai, Lao, Myanmar, Khmer), each letter with its marks is a
    word.
-3. Any other character that is not a space is a symbol. Dots, dashes, equals signs, stars and underscores in a row are
-   one symbol. Symbols are tokens too, like the punctuation of NLTK and spaCy, with which the published thresholds were
-   found. The marks that Ethiopic and Tibetan put between words count as spaces.
+3. The marks that Ethiopic and Tibetan put between words count as spaces.
 
 `WORDS_VERSION` names these rules and the Unicode tables of the interpreter. It belongs in every recipe that counts
-words.
+words. Rules count tokens, which are finer (`filters.tokens`).
 """
 
 import re
@@ -40,37 +38,31 @@ def _word(marks: str) -> str:
 
 _MARKS = _marks()
 _MARK = re.compile(f"[{_MARKS}]")
-_SYMBOL = r"\.\.+|--+|==+|\*\*+|_+|[^\w\s\u1361\u0f0b]"
 # Patterns with marks take twice the time, and most texts have no marks.
 _PLAIN_WORD, _MARKED_WORD = (re.compile(_word(marks)) for marks in ("", _MARKS))
-_PLAIN_TOKEN, _MARKED_TOKEN = (re.compile(f"{_word(marks)}|{_SYMBOL}") for marks in ("", _MARKS))
 _UNSPACED_WORD = re.compile(rf"(?![{_MARKS}])(?=\w)[{UNSPACED}][{_MARKS}]*")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-
-
-def tokens(text: str) -> list[str]:
-    """Return the words and symbols of a text, in order."""
-    return _find_all(text, _PLAIN_TOKEN, _MARKED_TOKEN)
+_WORD_MARKS = dict.fromkeys(map(ord, "\u1361\u0f0b"), " ")
+_WORD_MARK = re.compile("[\u1361\u0f0b]")
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, in order, without symbols."""
-    return _find_all(text, _PLAIN_WORD, _MARKED_WORD)
-
-
-def is_word(token: str) -> bool:
-    """Return whether a token is a word and not a symbol."""
-    return token[0].isalnum()
-
-
-def is_unspaced(token: str) -> bool:
-    """Return whether a token is a word of a script without spaces (rule 2)."""
-    return _UNSPACED.match(token) is not None and is_word(token)
-
-
-def _find_all(text: str, plain: re.Pattern[str], marked: re.Pattern[str]) -> list[str]:
+    """Return the words of a text, in order."""
     if text.isascii():
-        return plain.findall(text)
+        return _PLAIN_WORD.findall(text)
+    text = spaced(text)
+    return (_MARKED_WORD if _MARK.search(text) else _PLAIN_WORD).findall(text)
+
+
+def spaced(text: str) -> str:
+    """Return a text with spaces around each word of a script without spaces, and in place of Ethiopic and Tibetan marks
+    between words.
+    """
     if _UNSPACED.search(text):
         text = _UNSPACED_WORD.sub(r" \g<0> ", text)
-    return (marked if _MARK.search(text) else plain).findall(text)
+    return text.translate(_WORD_MARKS) if _WORD_MARK.search(text) else text
+
+
+def is_unspaced(word: str) -> bool:
+    """Return whether a word belongs to a script without spaces (rule 2)."""
+    return _UNSPACED.match(word) is not None and word[0].isalnum()

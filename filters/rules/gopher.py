@@ -1,9 +1,9 @@
 """The rules of Gopher (Rae et al. 2021, table A1 and section A1.1), as datatrove applies them.
 
-Words and symbols are Thresher's own (`words.WORDS_VERSION`). As in datatrove: symbols count as words in denominators
-and in n-grams, but not in the number of words or their mean length; repeated n-grams count from their second occurrence
-on, relative to the characters of the whole text; stop words are distinct and in lower case; bullets are `•` and `-`.
-Unlike datatrove, a most frequent n-gram that occurs only once is not repetition.
+Tokens are those of `filters.tokens`. As in datatrove: symbols count as tokens in denominators and in n-grams, but not
+in the number of words or their mean length; repeated n-grams count from their second occurrence on, relative to the
+characters of the whole text; a most frequent n-gram counts even if it occurs once, which drops texts of a few words;
+stop words are distinct and in lower case; bullets are `•` and `-`; blank lines count in the shares of lines.
 
 Some limits do not apply to every language. The stop words are English. In scripts without spaces a character counts as
 a word: the length of a word then says nothing, and an n-gram takes two characters for each word.
@@ -15,8 +15,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from filters.ngrams import RepeatedNgrams, repeated_ngrams
-from filters.text import AnalyzedText, Finding
-from filters.words import WORDS_VERSION
+from filters.text import ANALYSIS_VERSION, LINE_BREAK, PARAGRAPH_BREAK, AnalyzedText, Finding
 
 STOP_WORDS = frozenset({"the", "be", "to", "of", "and", "that", "have", "with"})
 BULLETS = ("•", "-")
@@ -59,22 +58,21 @@ class GopherQuality:
     @property
     def recipe(self) -> Mapping[str, Any]:
         """Every parameter."""
-        return {**asdict(self), "words": WORDS_VERSION}
+        return {**asdict(self), "analysis": ANALYSIS_VERSION}
 
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure everything, and drop the document for the first exceeded limit."""
-        tokens, words, lines = text.tokens, text.words, text.lines
-        count = len(words)
-        per_token, per_line = 1 / max(len(tokens), 1), 1 / max(len(lines), 1)
+        count, lines = text.word_count, text.text.splitlines()
+        per_token, per_line = 1 / max(text.token_count, 1), 1 / max(len(lines), 1)
         measured = {
             "words": float(count),
-            "mean_word_length": sum(map(len, words)) / max(count, 1),
+            "mean_word_length": text.word_characters / max(count, 1),
             "hashes_per_word": text.text.count("#") * per_token,
             "ellipses_per_word": sum(map(text.text.count, ELLIPSES)) * per_token,
             "bullet_lines": sum(line.lstrip().startswith(BULLETS) for line in lines) * per_line,
             "ellipsis_lines": sum(line.rstrip().endswith(ELLIPSES) for line in lines) * per_line,
-            "words_with_letter": sum(map(_has_letter, words)) * per_token,
-            "stop_words": float(len(STOP_WORDS.intersection(words))),
+            "words_with_letter": text.tokens_with_letter / max(text.token_count, 1),
+            "stop_words": float(text.count_distinct(STOP_WORDS)),
         }
         english = text.language == "en" or (self.unknown_is_english and not text.language)
         limits = (
@@ -128,17 +126,24 @@ class GopherRepetition:
     def recipe(self) -> Mapping[str, Any]:
         """Every parameter."""
         top, repeated = ([list(pair) for pair in pairs] for pairs in (self.top, self.repeated))
-        return {**asdict(self), "top": top, "repeated": repeated, "words": WORDS_VERSION}
+        return {**asdict(self), "top": top, "repeated": repeated, "analysis": ANALYSIS_VERSION}
 
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure until a limit is exceeded. Cheap measurements come first."""
-        size = max(len(text.text), 1)
+        if not text.text:
+            return Finding(measurements={}, reason="empty")
+        size = len(text.text)
         measured: dict[str, float] = {}
         for what, units, most, most_characters in (
-            ("paragraph", text.paragraphs, self.paragraphs, self.paragraph_characters),
-            ("line", text.lines, self.lines, self.line_characters),
+            (
+                "paragraph",
+                PARAGRAPH_BREAK.split(text.text.strip()),
+                self.paragraphs,
+                self.paragraph_characters,
+            ),
+            ("line", LINE_BREAK.split(text.text), self.lines, self.line_characters),
         ):
-            count, characters = _count_repeated(units)
+            count, characters = count_repeated(units)
             measured[f"repeated_{what}s"] = count / max(len(units), 1)
             measured[f"repeated_{what}_characters"] = characters / size
             if measured[f"repeated_{what}s"] > most:
@@ -158,20 +163,16 @@ class GopherRepetition:
         """Yield each limit on n-grams with the repeated n-grams that it applies to."""
         step = 1 if text.is_spaced else CHARACTERS_PER_WORD
         limits = (*self.top, *self.repeated)
-        return zip(limits, islice(repeated_ngrams(text.tokens), 2 * step - 2, None, step), strict=False)
+        return zip(
+            limits,
+            islice(repeated_ngrams(text.first_tokens, text.first_token_lengths), 2 * step - 2, None, step),
+            strict=False,
+        )
 
 
-def _count_repeated(units: Sequence[str]) -> tuple[int, int]:
+def count_repeated(units: Sequence[str]) -> tuple[int, int]:
     """Return the number of units that occurred before, and their characters."""
-    seen: set[str] = set()
-    count = characters = 0
-    for unit in units:
-        if unit in seen:
-            count += 1
-            characters += len(unit)
-        seen.add(unit)
-    return count, characters
-
-
-def _has_letter(word: str) -> bool:
-    return word.isalpha() or any(map(str.isalpha, word))
+    seen = set(units)
+    if len(seen) == len(units):
+        return 0, 0
+    return len(units) - len(seen), sum(map(len, units)) - sum(map(len, seen))

@@ -6,8 +6,9 @@ A command parses its options, calls one function, and prints the result. It impo
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,16 +17,64 @@ from pipeline.commands.options import (
     JsonOption,
     Names,
     ProjectOption,
+    VerdictsOption,
     require_sources,
 )
 from pipeline.terminal.output import console, echo, print_json
+
+if TYPE_CHECKING:
+    from pipeline.funnel import Funnel
+    from pipeline.open_project import OpenProject
+    from pipeline.reports.rule_scan import RuleScan
+
+
+class DocumentGroup(StrEnum):
+    """The names of `pipeline.reports.rule_scan.GROUP_KINDS`, which this module cannot import."""
+
+    LANGUAGE = "language"
+    SOURCE = "source"
+    DOMAIN = "domain"
 
 
 def report_command(
     names: Names = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw the funnel into this PNG, SVG or PDF file.")
+        Path | None,
+        typer.Option(
+            "--plot",
+            help="Draw the funnel into this PNG, SVG or PDF file, or write the whole report as HTML.",
+        ),
     ] = None,
+    by: Annotated[
+        list[DocumentGroup] | None,
+        typer.Option(
+            "--by",
+            help="Show the documents by language, source or domain; may be given again. Reads all measurements.",
+        ),
+    ] = None,
+    rules: Annotated[
+        bool,
+        typer.Option(
+            "--rules", help="Show what only one rule drops, and what it would drop alone. Reads the same."
+        ),
+    ] = False,
+    histograms: Annotated[
+        Path | None,
+        typer.Option(
+            "--histograms", help="Draw each measurement with its threshold into this PNG, SVG or PDF file."
+        ),
+    ] = None,
+    dropped: Annotated[
+        str | None,
+        typer.Option(
+            "--dropped", help="Show documents that this rule dropped: RULE or RULE/REASON, and nothing else."
+        ),
+    ] = None,
+    sample: Annotated[
+        int,
+        typer.Option("--sample", min=1, max=1000, help="Show N dropped documents, the same in every run."),
+    ] = 20,
+    verdicts: VerdictsOption = "",
     by_domain: Annotated[
         bool,
         typer.Option(
@@ -45,25 +94,76 @@ def report_command(
     \b
     Example:
       thresher report docs --plot funnel.png
+      thresher report docs --dropped gopher_repetition --sample 20
+      thresher report docs --by language --rules --histograms rules.svg
     """
     from pipeline.open_project import OpenProject
     from pipeline.reports import cost, cost_table, report
 
     opened = OpenProject.at(project)
     sources = require_sources(opened, names)
-    funnel = report.funnel_of(opened, sources)
-    if plot is not None:
+    if dropped is not None:
+        _print_dropped(opened, sources, dropped, sample, verdicts, as_json=as_json)
+        return
+    funnel = report.funnel_of(opened, sources, verdicts)
+    is_page = plot is not None and plot.suffix.lower() in {".html", ".htm"}
+    scan = None
+    if by or rules or histograms is not None or is_page:
+        from pipeline.reports.rule_scan import scan_rules
+
+        removed = report.removed_ids(opened, sources, verdicts)
+        scan = scan_rules(opened.store, sources, removed, verdicts)
+        _draw(funnel, scan, histograms, plot if is_page else None)
+    if plot is not None and not is_page:
         report.plot(funnel, plot)
     costs = cost.project_cost(opened, sources, funnel.kept.tokens)
     domains = {name: cost.domain_costs(opened, name) for name in sources} if by_domain else {}
     if as_json:
+        from pipeline.reports.published_bands import flags
+        from pipeline.reports.rule_tables import scan_dict
+
         by_name = {name: [each.to_dict(costs.prices) for each in found] for name, found in domains.items()}
-        print_json({**funnel.to_dict(), "cost": {**costs.to_dict(), "domains": by_name}})
+        scanned = {} if scan is None else {"scan": scan_dict(scan, funnel)}
+        flagged = [str(flag) for flag in flags(funnel)]
+        cost_body = {**costs.to_dict(), "domains": by_name}
+        print_json({**funnel.to_dict(), "flags": flagged, **scanned, "cost": cost_body})
         return
     report.render(funnel, console())
+    if scan is not None:
+        from pipeline.reports.rule_tables import render_groups, render_rules
+
+        for kind in dict.fromkeys(by or ()):
+            render_groups(scan, kind.value, funnel, console())
+        if rules:
+            render_rules(scan, console())
     cost_table.render(costs, console())
     for found in domains.values():
         cost_table.render_domains(found, costs, console())
+
+
+def _print_dropped(
+    project: OpenProject, sources: tuple[str, ...], stage: str, sample: int, verdicts: str, *, as_json: bool
+) -> None:
+    from dataclasses import asdict
+
+    from pipeline.reports.dropped_documents import dropped_documents
+    from pipeline.reports.rule_tables import render_dropped
+
+    found = dropped_documents(project.store, sources, stage, sample, verdicts)
+    if as_json:
+        print_json({"dropped": [asdict(each) for each in found]})
+    else:
+        render_dropped(found, console())
+
+
+def _draw(funnel: Funnel, scan: RuleScan, histograms: Path | None, page: Path | None) -> None:
+    from pipeline.reports.published_bands import flags
+    from pipeline.reports.rule_plots import draw_histograms, write_page
+
+    if histograms is not None:
+        draw_histograms(scan, histograms)
+    if page is not None:
+        write_page(funnel, scan, list(flags(funnel)), page)
 
 
 def status_command(

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -10,13 +11,18 @@ from rich.table import Table
 from core import InputError
 from pipeline.funnel import EARLY_RULE, REMOVAL_KINDS, Funnel, Stage, TokenCounts, make_funnel
 from pipeline.open_project import OpenProject
+from pipeline.reports.published_bands import flags
 from pipeline.steps import dedup
 from pipeline.steps.export import tokenizer_of
 from pipeline.steps.records.rule_set import rule_names
 from pipeline.steps.verdicts.verdict_sets import judged_parts
 from pipeline.terminal.byte_text import byte_text
+from storage import tables
 from storage.manifest import Manifest, manifests
 from storage.warc.records import page_records
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def funnel_of(project: OpenProject, names: Sequence[str], verdict_set: str = "") -> Funnel:
@@ -84,6 +90,8 @@ def render(funnel: Funnel, console: Console) -> None:
             f"{byte_text(funnel.payload_bytes)}",
             style="dim",
         )
+    for flag in flags(funnel):
+        console.print(f"far from publications: {flag}", style="yellow")
     if any(stage.tokens is not None and stage.tokens_estimated for stage in funnel.stages):
         console.print(
             "~ tokens of text that was not exported: its bytes at the rate of the exported documents",
@@ -93,13 +101,13 @@ def render(funnel: Funnel, console: Console) -> None:
 
 def plot(funnel: Funnel, path: Path) -> None:
     """Draw the funnel as a PNG, SVG or PDF file. Raise `InputError` if matplotlib or the format is missing."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
-    except ImportError:
-        raise InputError(
-            "--plot needs matplotlib; install the extra 'plot' (docs/guides/install.md)"
-        ) from None
-    figure = Figure(figsize=(9, 1.2 + 0.32 * (len(funnel.stages) + 1)), layout="constrained")
+    save_figure(funnel_figure(funnel), path, "--plot")
+
+
+def funnel_figure(funnel: Funnel) -> "Figure":
+    """Return the picture of the funnel. Raise `InputError` if matplotlib is missing."""
+    figure_of = require_plots()
+    figure = figure_of(figsize=(9, 1.2 + 0.32 * (len(funnel.stages) + 1)), layout="constrained")
     axes = figure.subplots()
     left = total = funnel.records
     for row, stage in enumerate(funnel.stages):
@@ -120,10 +128,40 @@ def plot(funnel: Funnel, path: Path) -> None:
     axes.set_xlabel("records")
     axes.set_title(f"{', '.join(funnel.sources)}: {total:,} archived records, {funnel.kept.documents:,} kept")
     axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def require_plots() -> "type[Figure]":
+    """Return the class of pictures. Raise `InputError` if matplotlib is missing."""
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        raise InputError(
+            "--plot needs matplotlib; install the extra 'plot' (docs/guides/install.md)"
+        ) from None
+    return Figure
+
+
+def save_figure(figure: "Figure", path: Path, option: str) -> None:
+    """Write a picture. Raise `InputError`, which names the option, if the file or its format is impossible."""
     try:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as error:
-        raise InputError(f"--plot {path}: cannot be written ({error})") from None
+        raise InputError(f"{option} {path}: cannot be written ({error})") from None
+
+
+def removed_ids(project: OpenProject, names: Sequence[str], verdict_set: str = "") -> frozenset[str]:
+    """Return the ids of the documents that deduplication removed from these sources; none if it was not made."""
+    removals = dedup.find(project.store, names, project.config.dedup, verdict_set)
+    if removals is None:
+        return frozenset()
+    schema = tables.columns(tables.REMOVALS, "id")
+    return frozenset(
+        str(id_)
+        for output in removals.outputs
+        for rows in tables.row_groups(project.store, output, schema)
+        for id_ in rows["id"].to_pylist()
+    )
 
 
 def _removal_stages(manifest: Manifest) -> list[Stage]:

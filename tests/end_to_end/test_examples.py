@@ -145,8 +145,8 @@ def test_an_own_rule_drops_what_it_names_and_counts_in_the_report(user):
     user.run("process", "--redo")
     stages = {stage["stage"]: stage["documents"] for stage in user.run("report", "--json").json["stages"]}
     assert stages == {"selling/too_many_phrases": 1, "kept": 1}
-    (verdicts,) = (user.directory / "data" / "verdicts" / "books").glob("*.parquet")
-    measured = pq.read_table(verdicts)["shop_phrases_per_1000_words"].to_pylist()
+    (measurements,) = (user.directory / "data" / "measurements" / "books").glob("*.parquet")
+    measured = pq.read_table(measurements)["shop_phrases_per_1000_words"].to_pylist()
     assert sorted(value == 0 for value in measured) == [False, True]
 
 

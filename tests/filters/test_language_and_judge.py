@@ -68,7 +68,7 @@ def test_the_first_rule_that_objects_decides_and_later_ones_are_not_asked():
     assert (verdict.keep, verdict.rule, verdict.reason) == (False, "language", "other_language")
     assert set(verdict.measurements) == {"language_score"}
     verdict = judge(document("Far too short."), LanguagePrediction(code="en", score=0.9), chosen)
-    assert (verdict.rule, verdict.reason) == ("gopher_quality", "too_few_words")
+    assert (verdict.rule, verdict.reason) == ("gopher_repetition", "top_2_gram")
     assert set(verdict.measurements) <= set(measurement_names(chosen))
 
 

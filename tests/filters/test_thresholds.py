@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -142,10 +143,13 @@ def test_a_wrong_threshold_is_named(key, value, message):
 
 
 def test_thresholds_of_n_grams_are_named_by_n():
+    repetition: Any
     (repetition,) = with_thresholds(PRESETS["gopher"][:1], {"gopher_repetition.repeated.7": 0.5})
     assert dict(repetition.repeated)[7] == 0.5
     assert dict(repetition.repeated)[6] == 0.14
-    assert with_thresholds([LanguageRule(languages=("en",))], {"language.threshold": 0.2})[0].threshold == 0.2
+    language: Any
+    (language,) = with_thresholds([LanguageRule(languages=("en",))], {"language.threshold": 0.2})
+    assert language.threshold == 0.2
 
 
 class Own:

@@ -79,6 +79,10 @@ def test_verdicts_say_what_was_decided():
 
 
 def test_measurements_have_a_column_for_each_name_and_for_the_reasons_of_each_rule():
+    made: list[tuple[dict[str, float], dict[str, str]]] = [
+        ({"words": 3.0}, {}),
+        ({"lines": 1}, {"c4": "lorem"}),
+    ]
     rows = [
         tables.MeasurementRow(
             id=str(number),
@@ -89,7 +93,7 @@ def test_measurements_have_a_column_for_each_name_and_for_the_reasons_of_each_ru
             measurements=measured,
             reasons=reasons,
         )
-        for number, (measured, reasons) in enumerate([({"words": 3.0}, {}), ({"lines": 1}, {"c4": "lorem"})])
+        for number, (measured, reasons) in enumerate(made)
     ]
     table = tables.measurement_rows(rows, ["words", "lines", "alpha"], ["c4"])
     columns = [

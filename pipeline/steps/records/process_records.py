@@ -112,7 +112,7 @@ def make_tables(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> 
     for result in results:
         verdict = result.verdict or _verdict(result, *next(decided))
         text_bytes = result.text_bytes
-        if verdict.keep and result.measured is not None:
+        if verdict.keep and result.measured is not None and result.measured.signature is not None:
             text_bytes = result.measured.signature.text_bytes
         verdicts.append(verdict)
         counts.update(
@@ -124,13 +124,13 @@ def make_tables(store: PartStore, _: Step, part: Part, tracker: ItemTracker) -> 
             )
         )
     counts.update(edited_count(editor) for each in measured for editor in each.editors)
-    keep = decisions.keep
+    signed = list(zip([each.signature for each in measured], decisions.keep, strict=True))
     output_tables = (
         tables.document_rows([result.document for result in results if result.document is not None]),
         measurements,
         tables.verdict_rows(verdicts),
-        _signature_rows([each.signature for each, kept in zip(measured, keep, strict=True) if kept]),
-        _signature_rows([each.signature for each, kept in zip(measured, keep, strict=True) if not kept]),
+        _signature_rows([row for row, keep in signed if row is not None and keep]),
+        _signature_rows([row for row, keep in signed if row is not None and not keep]),
     )
     outputs = tuple(
         store.write(output, table.num_rows, partial(tables.write, table=table))
@@ -166,7 +166,8 @@ class _MeasuredDocument(NamedTuple):
 
     row: MeasurementRow
     editors: tuple[str, ...]
-    signature: _SignatureRow
+    signature: _SignatureRow | None
+    """None if no later decision can keep the document, because nobody wants its language."""
 
 
 class _RecordResult(NamedTuple):
@@ -229,7 +230,7 @@ class _RecordReader(NamedTuple):
                 measurements={**measured.measurements, LANGUAGE_SCORE: language.score},
                 reasons=measured.reasons,
             )
-            signature = _sign(found, measured.text, payload)
+            signature = _sign(found, measured.text, payload) if measured.is_wanted else None
         return _RecordResult(
             payload_bytes=payload,
             document=found,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import InputError
@@ -99,3 +99,29 @@ def rules_recipe(chosen: RuleSet) -> dict[str, Any]:
 def rule_names(recipe: Any) -> list[str]:
     """Return the names of the rules in a recipe of `process` or `judge`, in their order."""
     return [str(rule["rule"]) for rule in recipe["filters"]["rules"]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRule:
+    """A rule of a user, of which a report knows what it decided and not how."""
+
+    name: str
+
+
+def rules_in(recipe: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the rules of a recipe of `process` or `judge` with its thresholds, without importing users' rules."""
+    from filters.rules.presets import preset_rules
+    from filters.thresholds import thresholds_of
+
+    made = recipe["filters"]
+    known: dict[str, Any] = {
+        rule.name: rule for rule in preset_rules(made["preset"], tuple(made["languages"]))
+    }
+    found: list[Any] = []
+    for entry in made["rules"]:
+        rule = known.get(entry["rule"], StoredRule(name=entry["rule"]))
+        for field in {each.parameter.partition(".")[0] for each in thresholds_of(rule)} - {""}:
+            value = entry[field]
+            rule = replace(rule, **{field: tuple(map(tuple, value)) if isinstance(value, list) else value})
+        found.append(rule)
+    return tuple(found)

@@ -128,9 +128,19 @@ def test_repeated_n_grams():
     assert repetition("buy cheap " * 50) == "top_2_gram"
 
 
-def test_what_occurs_once_is_no_repetition_however_short_the_text():
-    assert repetition("two words") is None
-    assert repetition("") is None
+def test_texts_of_a_few_words_are_dropped_as_datatrove_drops_them():
+    assert repetition("two words") == "top_2_gram"
+    assert repetition("") == "empty"
+
+
+def test_a_large_text_is_measured_up_to_a_million_tokens(monkeypatch):
+    monkeypatch.setattr("filters.text.MAX_NUMBERED", 500)
+    monkeypatch.setattr("filters.text.PIECE", 1000)
+    once, twice = prose(480), f"{prose(480)} {prose(480)}"
+    assert repetition(once) is None
+    assert repetition(twice) is None
+    monkeypatch.undo()
+    assert repetition(twice) == "repeated_5_grams"
 
 
 @given(st.text(max_size=2000))

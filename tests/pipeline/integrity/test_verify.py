@@ -71,7 +71,7 @@ def found(files):
 
 def test_a_whole_storage_has_no_damage(files: DirectoryStore):
     assert found(files).damage == ()
-    assert found(files).files == 4 + 6
+    assert found(files).files == 4 + 2 * len(process.TABLES)
 
 
 @pytest.mark.parametrize("kind", ["documents", "verdicts", "signatures", "manifests/process"])
@@ -185,7 +185,10 @@ def test_a_loss_is_accepted_only_when_the_user_says_so(files, pool):
         "warc/s/b.cdxj.gz",
         "manifests/archive/s/b.json",
         "manifests/process/s/part-b-000000000000.json",
-        *(f"{kind}/s/part-b-000000000000.parquet" for kind in ("documents", "verdicts", "signatures")),
+        *(
+            f"{kind}/s/part-b-000000000000.parquet"
+            for kind in ("documents", "measurements", "verdicts", "signatures")
+        ),
     }
 
 

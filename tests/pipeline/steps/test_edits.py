@@ -92,9 +92,10 @@ def test_documents_keep_their_text_and_verdicts_hold_the_edits(project):
 
 def test_a_rule_sees_the_text_as_the_rules_before_it_edited_it(project):
     texts = {row["id"]: row["text"] for row in table(project, "documents")}
-    found = {texts[row["id"]]: row for row in table(project, "verdicts")}
-    assert found[TEXTS["one"]]["masks"] == 4
-    assert found[TEXTS["three"]]["reason"] == "nothing_left"
+    measured = {texts[row["id"]]: row["masks"] for row in table(project, "measurements")}
+    reasons = {texts[row["id"]]: row["reason"] for row in table(project, "verdicts")}
+    assert measured[TEXTS["one"]] == 4
+    assert reasons[TEXTS["three"]] == "nothing_left"
 
 
 def test_kept_documents_and_exports_have_the_edited_text(project, tmp_path):

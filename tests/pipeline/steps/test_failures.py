@@ -18,6 +18,7 @@ from pipeline.engine.task import NO_ITEM, ItemTracker, Task
 from pipeline.inputs.ingest import IngestOptions, ingest
 from pipeline.inputs.locate import locate_inputs
 from pipeline.steps import process
+from pipeline.steps.records import process_records
 from storage import tables
 from storage.commoncrawl import index_facts
 from storage.directory_store import DirectoryStore
@@ -86,16 +87,16 @@ def made(store):
 @pytest.mark.parametrize(
     ("where", "function", "step"),
     [
-        (process, "_payload_bytes", "record"),
-        (process, "pageless_reason", "record"),
-        (process, "with_dom", "record"),
+        (process_records, "_payload_bytes", "record"),
+        (process_records, "pageless_reason", "record"),
+        (process_records, "with_dom", "record"),
         (index_facts, "with_index_facts", "record"),
-        (process, "extract_document", "extract"),
-        (process, "rights_of", "judge"),
-        (process, "judge", "judge"),
+        (process_records, "extract_document", "extract"),
+        (process_records, "rights_of", "judge"),
+        (process_records, "analyzed", "judge"),
         (tables, "require_storable", "sign"),
-        (process, "minhash", "sign"),
-        (process, "text_hash", "sign"),
+        (process_records, "minhash", "sign"),
+        (process_records, "text_hash", "sign"),
         (records, "_record", "record"),
     ],
 )
@@ -133,7 +134,7 @@ def test_half_a_pair_in_a_text_costs_the_record_alone(files: DirectoryStore, mon
         return replace(found, title="\ud800") if POISON in record.url else found
 
     document = extract_document
-    monkeypatch.setattr(process, "extract_document", halved)
+    monkeypatch.setattr(process_records, "extract_document", halved)
     counts, _ = made(files)
     assert counts["keep.documents"] == 4
     assert counts["extract/failed:sign:UnicodeEncodeError.documents"] == 1
@@ -143,7 +144,7 @@ def test_damage_of_the_storage_is_no_fault_of_a_record(files: DirectoryStore, mo
     def raising(*_, **__):
         raise CorruptData("it is not as it was sealed")
 
-    monkeypatch.setattr(process, "extract_document", raising)
+    monkeypatch.setattr(process_records, "extract_document", raising)
     with pytest.raises(CorruptData):
         made(files)
 

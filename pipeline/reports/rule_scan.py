@@ -1,0 +1,204 @@
+"""One scan of measurements and verdicts: the funnel by language, source and domain, what only one rule removes, and how
+each measurement lies beside its thresholds.
+
+No text is read. Memory holds one part, a histogram for each threshold, and the counts of each domain.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from filters.decision import MeasuredRows, reasons_of
+from filters.thresholds import Threshold, thresholds_of
+from frontier.urls.canonical import canonicalize
+from frontier.urls.scope import registered_domain
+from pipeline.steps.records.measured_rows import measured_rows
+from pipeline.steps.records.rule_set import rules_in
+from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
+from storage import tables
+from storage.store import Store
+
+GroupKind = Literal["language", "source", "domain"]
+GROUP_KINDS: tuple[GroupKind, ...] = ("language", "source", "domain")
+BINS_A_DECADE = 10
+SHARE_BINS = 50
+MIN_VALUE, MAX_VALUE = 0.1, 1e6
+"""Ends of the scale of measurements that are no shares; smaller and larger ones count in the first and the last bin."""
+_DOCUMENTS = tables.columns(tables.DOCUMENTS, "id", "url", "language")
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupCounts:
+    """What became of the documents of one language, source or domain."""
+
+    documents: int = 0
+    text_bytes: int = 0
+    duplicates: int = 0
+    kept: int = 0
+    kept_bytes: int = 0
+    """Bytes of the kept documents before edits."""
+    dropped: Counter[str] = field(default_factory=Counter)
+    """Documents by the rule that decided."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RuleCounts:
+    """What one rule drops of the measured documents, whatever its place among the rules."""
+
+    rule: str
+    decided: int = 0
+    """Documents that it drops as the first rule to do so."""
+    drops: int = 0
+    """Documents that it would drop if it were the only rule."""
+    only: int = 0
+    """Documents that it drops and no other rule does: they would be kept without it."""
+    only_bytes: int = 0
+    shared: Counter[str] = field(default_factory=Counter)
+    """Documents that another rule drops too, by that rule."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Histogram:
+    """How many documents have a measurement in each bin, beside one threshold."""
+
+    rule: str
+    threshold: Threshold
+    edges: npt.NDArray[np.float64]
+    counts: npt.NDArray[np.int64]
+    beyond: int = 0
+    """Documents that cross the threshold."""
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the scale is linear from 0 to 1; otherwise it is logarithmic."""
+        return bool(self.edges[0] == 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleScan:
+    """The result of a scan."""
+
+    measured: int
+    """Documents that all rules measured."""
+    groups: dict[GroupKind, dict[str, GroupCounts]]
+    rules: tuple[RuleCounts, ...]
+    histograms: tuple[Histogram, ...]
+
+
+def scan_rules(
+    store: Store, sources: Sequence[str], duplicates: frozenset[str] = frozenset(), verdict_set: str = ""
+) -> RuleScan:
+    """Scan the parts of some sources. `duplicates` are the ids of documents that deduplication removed."""
+    groups: dict[GroupKind, dict[str, GroupCounts]] = {kind: {} for kind in GROUP_KINDS}
+    rules: dict[str, RuleCounts] = {}
+    histograms: dict[tuple[str, str, float], Histogram] = {}
+    measured = 0
+    for source in sources:
+        for part in judged_parts(store, source, verdict_set):
+            table = tables.read(store, part.measurements, None)
+            rows = measured_rows(table)
+            sizes = np.array(table["text_bytes"].to_pylist(), dtype=np.int64)
+            measured += len(rows)
+            chosen = rules_in(part.recipe)
+            _count_rules(chosen, rows, sizes, rules)
+            _count_values(chosen, rows, histograms)
+            by_id = dict(zip(table["id"].to_pylist(), sizes.tolist(), strict=True))
+            for group, verdict, size in _documents(store, source, part, by_id):
+                for kind, name in group.items():
+                    counts = groups[kind].setdefault(name, GroupCounts())
+                    _count_document(counts, verdict, size, is_duplicate=verdict["id"] in duplicates)
+    return RuleScan(
+        measured=measured,
+        groups=groups,
+        rules=tuple(rules.values()),
+        histograms=tuple(histograms.values()),
+    )
+
+
+def _documents(
+    store: Store, source: str, part: JudgedPart, sizes: dict[Any, int]
+) -> Iterator[tuple[dict[GroupKind, str], dict[str, Any], int]]:
+    """Yield the groups, the verdict and the bytes of text of each document. Columns with text are not read."""
+    schema = tables.columns(tables.VERDICTS, "id", "keep", "rule")
+    verdicts = {row["id"]: row for row in tables.read(store, part.verdicts, schema).to_pylist()}
+    for rows in tables.row_groups(store, part.documents, _DOCUMENTS):
+        for row in rows.to_pylist():
+            group: dict[GroupKind, str] = {
+                "language": row["language"] or "unknown",
+                "source": source,
+                "domain": registered_domain(canonicalize(row["url"]).host),
+            }
+            yield group, verdicts[row["id"]], sizes.get(row["id"], 0)
+
+
+def _count_document(counts: GroupCounts, verdict: dict[str, Any], size: int, *, is_duplicate: bool) -> None:
+    counts.documents += 1
+    counts.text_bytes += size
+    if not verdict["keep"]:
+        counts.dropped[verdict["rule"]] += 1
+    elif is_duplicate:
+        counts.duplicates += 1
+    else:
+        counts.kept += 1
+        counts.kept_bytes += size
+
+
+def _count_rules(
+    chosen: Sequence[Any], rows: MeasuredRows, sizes: npt.NDArray[np.int64], found: dict[str, RuleCounts]
+) -> None:
+    masks = {rule.name: reasons_of(rule, rows) != "" for rule in chosen}
+    many = np.sum(list(masks.values()), axis=0) if masks else np.zeros(len(rows))
+    before = np.zeros(len(rows), dtype=np.bool_)
+    for name, mask in masks.items():
+        counts = found.setdefault(name, RuleCounts(rule=name))
+        only = mask & (many == 1)
+        counts.drops += int(mask.sum())
+        counts.decided += int((mask & ~before).sum())
+        counts.only += int(only.sum())
+        counts.only_bytes += int(sizes[only].sum())
+        counts.shared.update(
+            {other: int((mask & also).sum()) for other, also in masks.items() if other != name}
+        )
+        before |= mask
+
+
+def _count_values(
+    chosen: Sequence[Any], rows: MeasuredRows, found: dict[tuple[str, str, float], Histogram]
+) -> None:
+    for rule in chosen:
+        for threshold in thresholds_of(rule):
+            values = rows.measurements.get(threshold.measurement)
+            if not threshold.parameter or values is None:
+                continue
+            key = (rule.name, threshold.reason, threshold.value)
+            histogram = found.get(key) or found.setdefault(key, _empty(rule.name, threshold))
+            known = values[~np.isnan(values)]
+            inside = np.clip(known, histogram.edges[0], np.nextafter(histogram.edges[-1], 0))
+            histogram.counts += np.histogram(inside, histogram.edges)[0]
+            histogram.beyond += int(_compare(threshold, known).sum())
+
+
+def _compare(threshold: Threshold, values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    compared = {
+        "<": values < threshold.value,
+        "<=": values <= threshold.value,
+        ">": values > threshold.value,
+        ">=": values >= threshold.value,
+    }
+    return np.asarray(compared[threshold.drops], dtype=np.bool_)
+
+
+def _empty(rule: str, threshold: Threshold) -> Histogram:
+    if 0 <= threshold.value <= 1:
+        edges = np.linspace(0, 1, SHARE_BINS + 1)
+    else:
+        decades = round(math.log10(MAX_VALUE / MIN_VALUE))
+        edges = np.geomspace(MIN_VALUE, MAX_VALUE, decades * BINS_A_DECADE + 1)
+    return Histogram(
+        rule=rule, threshold=threshold, edges=edges, counts=np.zeros(len(edges) - 1, dtype=np.int64)
+    )

@@ -1,0 +1,160 @@
+"""Texts are split into tokens as spaCy splits English; counts are the same whatever was split before."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from filters import lexicon
+from filters.characters import has_letter, is_word
+from filters.lexicon import Lexicon
+from filters.text import AnalyzedText
+from filters.tokens import split_run
+
+RUNS = {
+    "Hello,": ["Hello", ","],
+    '"(so)."': ['"', "(", "so", ")", ".", '"'],
+    "don't": ["do", "n't"],
+    "don’t.": ["do", "n’t", "."],
+    "they'd've": ["they", "'d", "'ve"],
+    "cannot": ["can", "not"],
+    "its": ["its"],
+    "Johns'": ["Johns", "'"],
+    "John’s": ["John", "’s"],
+    "Mr.": ["Mr."],
+    "U.S.": ["U.S."],
+    "USA.": ["USA", "."],
+    "etc.)": ["etc", ".", ")"],
+    "e-mail": ["e", "-", "mail"],
+    "word—word": ["word", "—", "word"],
+    "10-20": ["10", "-", "20"],
+    "10/12/2020": ["10/12/2020"],
+    "12:30": ["12:30"],
+    "1,000.50": ["1,000.50"],
+    "5km": ["5", "km"],
+    "100%": ["100", "%"],
+    "$5": ["$", "5"],
+    "#1": ["#", "1"],
+    "5am": ["5", "am"],
+    "foo_bar": ["foo_bar"],
+    "file.txt": ["file.txt"],
+    "foo.Bar": ["foo", ".", "Bar"],
+    "https://a.example/b-c?d=e": ["https://a.example/b-c?d=e"],
+    "me@example.org,": ["me@example.org", ","],
+    "wait...": ["wait", "..."],
+    "a...b": ["a", "...", "b"],
+    "=====": ["=", "=", "=", "=", "="],
+    "--": ["--"],
+    "foo()": ["foo", "(", ")"],
+    ":)": [":)"],
+    "well:)": ["well", ":)"],
+    "☀☁": ["☀", "☁"],
+    "हिन्दी": ["हिन्दी"],
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_run_is_split_as_spacy_splits_it(run):
+    assert split_run(run, english=True) == RUNS[run]
+
+
+def test_contractions_are_those_of_english():
+    assert split_run("dont", english=False) == ["dont"]
+    assert split_run("l'été,", english=False) == ["l'été", ","]
+
+
+RUN = st.text("aB1.,-'’()$%:/é字☀\ud800", min_size=1, max_size=12)
+
+
+@given(RUN, st.booleans())
+def test_no_character_is_lost(run, english):
+    assert "".join(split_run(run, english=english)) == run
+
+
+def test_a_run_of_data_is_one_token():
+    assert split_run("(" * 20_001, english=True) == ["(" * 20_001]
+    assert len(split_run("(" * 20_000, english=True)) == 20_000
+
+
+def analyzed(text, language="en"):
+    return AnalyzedText(text=text, language=language, language_score=1.0)
+
+
+def test_tokens_words_and_scripts():
+    assert analyzed("Don't stop, she said.").tokens == ["Do", "n't", "stop", ",", "she", "said", "."]
+    assert analyzed("“No” • 5 !").words == ["No", "•", "5"]
+    assert analyzed("漢字とABC。").tokens == ["漢", "字", "と", "ABC", "。"]
+    assert analyzed("ሰላም፡ዓለም").tokens == ["ሰላም", "ዓለም"]
+    assert analyzed("").tokens == []
+
+
+TEXT = st.lists(st.one_of(RUN, st.sampled_from(["the", "end.", "Yes!", "\n", "\n\n"])), max_size=40).map(
+    " ".join
+)
+
+
+@given(TEXT, st.integers(1, 30))
+def test_counts_are_those_of_the_tokens_however_long_the_pieces(text, piece):
+    with pytest.MonkeyPatch.context() as patch:
+        whole = analyzed(text)
+        sentences = whole.sentences
+        patch.setattr("filters.text.PIECE", piece)
+        cut = analyzed(text)
+        for each in (whole, cut):
+            assert each.token_count == len(whole.tokens)
+            assert each.word_count == sum(map(is_word, whole.tokens)) == len(each.words)
+            assert each.word_characters == sum(map(len, whole.words))
+            assert each.tokens_with_letter == sum(map(has_letter, whole.tokens))
+            assert each.first_token_lengths.tolist() == list(map(len, whole.tokens))
+            assert each.count_distinct(["the", "missing"]) == ("the" in whole.tokens)
+        assert cut.tokens == whole.tokens
+        assert cut.sentences == sentences
+
+
+@given(st.lists(TEXT, min_size=2, max_size=4))
+def test_counts_do_not_depend_on_the_texts_before(texts):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexicon, "MAX_RUNS", 5)
+        known = [analyzed(text) for text in texts]
+        again = [analyzed(text) for text in reversed(texts)]
+        for one, other in zip(known, reversed(again), strict=True):
+            assert (one.token_count, one.word_count, one.sentences) == (
+                other.token_count,
+                other.word_count,
+                other.sentences,
+            )
+            same = (one.first_tokens[:, None] == one.first_tokens).tolist()
+            assert same == (other.first_tokens[:, None] == other.first_tokens).tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("One. Two! Three?", 3),
+        ("Mr. Smith of the U.S. left.", 1),
+        ('He said "no." Then he left.', 2),
+        ("one line\nanother line\n\nand a third", 3),
+        ("It ended.\nAnd began.", 2),
+        ("wait... what", 1),
+        ("这是句子。这也是。", 2),
+        ("", 0),
+    ],
+)
+def test_sentences(text, count):
+    assert analyzed(text).sentences == count
+
+
+def test_a_full_lexicon_keeps_the_texts_that_it_has_split(monkeypatch):
+    monkeypatch.setattr(lexicon, "MAX_RUNS", 3)
+    texts = [analyzed(f"word{number} and other words") for number in range(4)]
+    assert [text.token_count for text in texts] == [4] * 4
+    assert all(one.tokens != other.tokens for one, other in pairwise(texts))
+
+
+def test_a_lexicon_grows():
+    grown = Lexicon(english=True)
+    runs = [f"run{number}x." for number in range(5000)]
+    rows = grown.rows(grown.numbers(runs))
+    assert rows[:, lexicon.TOKENS].tolist() == [2] * 5000
+    assert grown.token_texts(grown.tokens(rows))[-2:] == ["run4999x", "."]
