@@ -3,7 +3,7 @@
 CCNet (Wenzek et al. 2020, arXiv:1911.00359, section 3.3) trains 5-gram models on Wikipedia, computes the perplexity of
 each paragraph of the web, and splits every language in three equal parts; its code averages over the lines of a
 document. As in its code, text is in lower case, and digits become 0. Unlike it, words are Thresher's own and no
-SentencePiece units, and accents stay: a model of CCNet is not what this rule expects.
+SentencePiece units, punctuation is left out, and accents stay: a model of CCNet is not what this rule expects.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from filters.signals.fasttext_file import MAX_CHARACTERS
 from filters.text import AnalyzedText, Finding
-from filters.words import WORDS_VERSION, tokens
+from filters.words import WORDS_VERSION, words
 
 MAX_PERPLEXITY = 1e9
 """What is reported of a text that the model has never seen anything of."""
@@ -21,9 +21,9 @@ _DIGIT = re.compile(r"\d")
 
 
 def model_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a text as a model reads them: tokens in lower case, digits as 0, spaces between."""
+    """Yield the lines of a text as a model reads them: words in lower case, digits as 0, spaces between."""
     for line in text[:MAX_CHARACTERS].splitlines():
-        if found := tokens(_DIGIT.sub("0", line.lower())):
+        if found := words(_DIGIT.sub("0", line.lower())):
             yield " ".join(found)
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, ClassVar
 
 from core import Edit
-from filters.signals.credentials import credentials
+from filters.signals.account_keys import account_keys
 from filters.signals.personal_data import Occurrence, cards, emails, ibans, ip_addresses, number_runs, phones
 from filters.signals.pseudonyms import KINDS, key_id, replacement
 from filters.text import AnalyzedText, Finding
@@ -61,7 +61,7 @@ class PiiMasking:
         """Yield the occurrences of each kind. What has the stricter format comes first."""
         runs = number_runs(text)
         for kind, found in (
-            ("key", credentials(text)),
+            ("key", account_keys(text)),
             ("email", emails(text)),
             ("iban", ibans(text)),
             ("card", cards(text, runs)),

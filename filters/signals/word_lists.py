@@ -14,16 +14,16 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from filters.text import AnalyzedText, Finding
-from filters.words import WORDS_VERSION, tokens
+from filters.words import WORDS_VERSION, words
 
 LIST_NAME = re.compile(r"([a-z]{2,3})(?:[-_][A-Za-z]{2,8})?(?:\.txt)?")
-"""Name of a file with the list of a language: `en`, `en.txt`, `pt_BR.txt`."""
+"""Name of a file with the list of a language: `en` or `en.txt`, also with a country."""
 
 
 def parse_list(lines: Iterable[str]) -> list[str]:
     """Return the entries of a list, sorted, each once."""
     entries = (line.strip() for line in lines)
-    return sorted({entry for entry in entries if entry and not entry.startswith("#") and tokens(entry)})
+    return sorted({entry for entry in entries if entry and not entry.startswith("#") and words(entry)})
 
 
 def encode_lists(lists: Mapping[str, Sequence[str]]) -> bytes:
@@ -33,7 +33,7 @@ def encode_lists(lists: Mapping[str, Sequence[str]]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """The phrases of a list by their first token, the longest first."""
+    """The phrases of a list by their first word, the longest first."""
 
     by_first: Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -42,20 +42,20 @@ class Phrases:
         """Return the phrases of a list."""
         found: dict[str, list[tuple[str, ...]]] = {}
         for entry in entries:
-            phrase = tuple(tokens(entry.lower()))
+            phrase = tuple(words(entry.lower()))
             found.setdefault(phrase[0], []).append(phrase)
         return Phrases(
             {first: tuple(sorted(each, key=lambda p: (-len(p), p))) for first, each in found.items()}
         )
 
-    def count(self, words: Sequence[str]) -> int:
-        """Return the number of `words` in listed phrases. A word belongs to one phrase at most."""
+    def count(self, found: Sequence[str]) -> int:
+        """Return how many of the words `found` are in listed phrases. A word belongs to one phrase at most."""
         count = resume = 0
-        for place, word in enumerate(words):
+        for place, word in enumerate(found):
             if place < resume or word not in self.by_first:
                 continue
             for phrase in self.by_first[word]:
-                if tuple(islice(words, place, place + len(phrase))) == phrase:
+                if tuple(islice(found, place, place + len(phrase))) == phrase:
                     count += len(phrase)
                     resume = place + len(phrase)
                     break
@@ -93,8 +93,8 @@ class WordListRule:
         phrases = by_language.get(text.language) or by_language.get("")
         if phrases is None:
             return Finding(measurements={}, reason=None)
-        words = tokens(text.text.lower())
-        share = phrases.count(words) / max(len(words), 1)
+        found = words(text.text.lower())
+        share = phrases.count(found) / max(len(found), 1)
         return Finding(
             measurements={"listed_words": share}, reason="listed_words" if share > self.most else None
         )

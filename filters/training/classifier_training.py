@@ -15,7 +15,7 @@ SEED = 0
 _ARGUMENTS = 8
 """Bytes of magic and version, before the arguments."""
 _EXTRA = slice(_ARGUMENTS + 4 * 11, _ARGUMENTS + 4 * 13)
-"""Bytes of floret's `mode` and `hashCount`: the twelfth and thirteenth argument."""
+"""Bytes of the two arguments that only floret has: the twelfth and thirteenth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

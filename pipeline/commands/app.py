@@ -27,10 +27,10 @@ from pipeline.commands.step_commands import (
     judge_command,
     process,
 )
+from pipeline.commands.training import train_command
 from pipeline.telemetry.json_log import LOG_FORMAT_VARIABLE, LogFormat
 from pipeline.telemetry.trace_context import command_telemetry
 from pipeline.terminal.output import echo, run_command
-from pipeline.training import train_command
 
 PYDANTIC = "Value error, "
 """What Pydantic, with which Typer reads options, puts before the message of a value that is not one of some words."""

@@ -67,7 +67,7 @@ def lists_rule(lists: dict[str, list[str]], most: float = 0.0) -> WordListRule:
         ("a bad word here and bad luck", "en", 2 / 7),
         ("mauvais mot", "fr", 1 / 2),
         ("mauvais mot", "en", 0.0),
-        ("这是坏话。", "zh", 2 / 5),
+        ("这是坏话。", "zh", 2 / 4),
         ("both are listed", "de", 1 / 3),
         ("", "en", 0.0),
     ],
@@ -109,7 +109,7 @@ def test_the_published_lists_have_entries_of_every_language():
     for language in ("en", "de", "ja"):
         rule = lists_rule({language: lists[language]})
         (worst, *_) = lists[language]
-        assert rule(analyzed(f"{worst}", language)).reason == "listed_words"
+        assert rule(analyzed(worst, language)).reason == "listed_words"
 
 
 # Benchmarks
@@ -233,7 +233,7 @@ def test_what_is_no_classifier_is_refused(data: bytes):
 
 
 def test_lines_are_read_in_lower_case_with_digits_as_0():
-    assert list(model_lines("The Cat, 42!\n\n  \nRoom 7")) == ["the cat , 00 !", "room 0"]
+    assert list(model_lines("The Cat, 42!\n\n  \nRoom 7")) == ["the cat 00", "room 0"]
 
 
 def test_what_the_model_has_seen_has_a_lower_perplexity(arpa: bytes):

@@ -42,7 +42,7 @@ def probability(model: kenlm.Model, context: list[str], word: str) -> float:
     return float(10 ** model.BaseScore(state, word, kenlm.State()))
 
 
-def by_the_formulas(sentences: list[str], order: int):
+def by_the_formulas(sentences: list[str], order: int):  # noqa: C901 - one formula after another
     """The definition, n-gram by n-gram, with dictionaries (Heafield et al. 2013, equations 1 to 6)."""
     raw = [Counter() for _ in range(order + 1)]
     for sentence in sentences:

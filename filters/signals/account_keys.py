@@ -2,7 +2,7 @@
 
 Each format starts with a literal, which `str.find` looks for first, so a text without secrets costs one search a
 format. Time is linear: patterns have no nested repetition and a bounded length. Sample values of documentation
-(`AKIAIOSFODNN7EXAMPLE`, `ghp_xxxxxxxx`) are not found, because they open nothing.
+are not found, because they open nothing.
 """
 
 import re
@@ -15,7 +15,7 @@ MAX_BLOCK = 20_000
 MIN_BODY = 40
 """Characters between the frames of a private key at least; an Ed25519 key has 64."""
 MIN_DISTINCT = 8
-"""A token with fewer distinct characters is a placeholder such as `ghp_xxxxxxxxxxxx`."""
+"""A token with fewer distinct characters is a placeholder."""
 
 FORMATS: tuple[tuple[str, str], ...] = (
     # AWS IAM identifiers: unique ids with the prefixes of access keys.
@@ -73,7 +73,7 @@ _SAMPLE = re.compile(
 _WORD = re.compile(r"\w")
 
 
-def credentials(text: str) -> Iterator[Occurrence]:
+def account_keys(text: str) -> Iterator[Occurrence]:
     """Yield the keys and tokens, format by format."""
     yield from _private_keys(text)
     for literal, pattern in _COMPILED:
