@@ -14,7 +14,7 @@ from filters import lexicon as columns
 from filters.characters import is_word
 from filters.lexicon import IntArray, Lexicon, current_lexicon
 from filters.tokens import TOKENS_VERSION
-from filters.words import WORDS_VERSION, spaced
+from filters.words import WORDS_VERSION, spaced, words
 
 ANALYSIS_VERSION = f"{TOKENS_VERSION} {WORDS_VERSION}"
 """Names how texts are split. It belongs in the recipe of every rule that counts tokens, words or sentences."""
@@ -63,6 +63,11 @@ class AnalyzedText:
     def words(self) -> list[str]:
         """Tokens in order, without those that are only punctuation."""
         return list(filter(is_word, self.tokens))
+
+    @cached_property
+    def plain_words(self) -> list[str]:
+        """Words in order and in lower case, as `filters.words` splits them."""
+        return words(self.text.lower())
 
     @property
     def token_count(self) -> int:

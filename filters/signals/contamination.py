@@ -33,7 +33,7 @@ def ngram_hashes(text_words: Sequence[str], n: int) -> Hashes:
     if count <= 0:
         return np.empty(0, np.uint64)
     codes = {word: xxhash.xxh3_64_intdigest(word.encode(errors="surrogatepass")) for word in set(text_words)}
-    hashed = np.fromiter((codes[word] for word in text_words), np.uint64, len(text_words))
+    hashed = np.fromiter(map(codes.__getitem__, text_words), np.uint64, len(text_words))
     total = np.zeros(count, np.uint64)
     for place in range(n):
         total *= _FACTOR
@@ -49,7 +49,7 @@ def benchmark_hashes(texts: Iterable[str], n: int) -> tuple[Hashes, int]:
     """
     known, batch, size, short = np.empty(0, np.uint64), [], 0, 0
     for text in texts:
-        found = ngram_hashes([word.lower() for word in words(text)], n)
+        found = ngram_hashes(words(text.lower()), n)
         short += not len(found)
         batch.append(found)
         size += len(found)
@@ -102,7 +102,7 @@ class ContaminationRule:
 
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure the share of n-grams that benchmarks have."""
-        found = ngram_hashes([word.lower() for word in words(text.text)], self.n)
+        found = ngram_hashes(text.plain_words, self.n)
         share = 0.0
         known = self.hashes(self.benchmarks)
         if len(found) and len(known):

@@ -10,7 +10,7 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
@@ -122,6 +122,30 @@ _LICENSE_TEXTS: tuple[tuple[str, str], ...] = (
     ("ISC", "Permission to use, copy, modify, and/or distribute this software for any purpose"),
     ("Unlicense", "This is free and unencumbered software released into the public domain"),
 )
+_LITERALS: Mapping[str, tuple[str, ...]] = {
+    "GPL": ("general public", "gpl"),
+    "LGPL": ("general public", "lgpl"),
+    "AGPL": ("affero", "agpl"),
+    "GFDL": ("free documentation", "gfdl"),
+    "MPL": ("mozilla public", "mpl"),
+    "OGL-UK": ("open government",),
+    "ODbL": ("database licen", "odbl"),
+    "PD": ("public", "gemeinfrei", "dominio"),
+}
+"""In lower case: a text has one of them if it has the name. The literal of other names is the name itself."""
+_CC_LITERALS = (
+    "creative",
+    "cc by",
+    "cc-by",
+    "ccby",
+    "cc\nby",
+    "cc0",
+    "cc 0",
+    "cc-0",
+    "cc zero",
+    "cc-zero",
+    "cczero",
+)
 _TRIGGERS = (
     *(
         "licen",
@@ -208,10 +232,10 @@ def page_license(url: str) -> str:
 def statements(text: str) -> list[Statement]:
     """Return the licences that a text states for itself, in order, each licence once."""
     lower = text.lower()
-    if not any(trigger in lower for trigger in _TRIGGERS):
+    if not _has(lower, _TRIGGERS):
         return []
     seen: dict[str, Statement] = {}
-    for each in sorted(_all(text), key=lambda found: found.start):
+    for each in sorted(_all(text, lower), key=lambda found: found.start):
         seen.setdefault(each.license, each)
     if "CC0-1.0" in seen:
         seen.pop("PD", None)
@@ -224,21 +248,33 @@ def statements(text: str) -> list[Statement]:
     ]
 
 
-def _all(text: str) -> Iterator[Statement]:
-    for found in islice(_SPDX.finditer(text), MAX_NAMES):
-        yield Statement(found[1], found.start())
+def _all(text: str, lower: str) -> Iterator[Statement]:
+    yield from _labels(text, lower)
+    if _has(lower, _CC_LITERALS):
+        for found in islice(_CC.finditer(text), MAX_NAMES):
+            if _is_offer(text, found):
+                yield Statement(_creative_commons(found), found.start())
+    for name, pattern in _NAMES:
+        if _has(lower, _LITERALS.get(name, (name.lower(),))):
+            for found in islice(pattern.finditer(text), MAX_NAMES):
+                if _is_offer(text, found):
+                    yield Statement(_versioned(name, found), found.start())
+
+
+def _labels(text: str, lower: str) -> Iterator[Statement]:
+    """Yield what needs no offer: identifiers of SPDX, labels, and the texts of licences."""
+    if "spdx-" in lower:
+        for found in islice(_SPDX.finditer(text), MAX_NAMES):
+            yield Statement(found[1], found.start())
     for found in islice(_LABEL.finditer(text), MAX_NAMES):
         yield Statement(found[1], found.start())
     for name, words in _LICENSE_TEXTS:
         if (at := text.find(words)) >= 0:
             yield Statement(name, at)
-    for found in islice(_CC.finditer(text), MAX_NAMES):
-        if _is_offer(text, found):
-            yield Statement(_creative_commons(found), found.start())
-    for name, pattern in _NAMES:
-        for found in islice(pattern.finditer(text), MAX_NAMES):
-            if _is_offer(text, found):
-                yield Statement(_versioned(name, found), found.start())
+
+
+def _has(lower: str, literals: Iterable[str]) -> bool:
+    return any(literal in lower for literal in literals)
 
 
 def _is_offer(text: str, found: re.Match[str]) -> bool:

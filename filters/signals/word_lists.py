@@ -93,7 +93,7 @@ class WordListRule:
         phrases = by_language.get(text.language) or by_language.get("")
         if phrases is None:
             return Finding(measurements={}, reason=None)
-        found = words(text.text.lower())
+        found = text.plain_words
         share = phrases.count(found) / max(len(found), 1)
         return Finding(
             measurements={"listed_words": share}, reason="listed_words" if share > self.most else None
