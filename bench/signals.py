@@ -181,7 +181,7 @@ def speed(args) -> list[dict]:
     """Measure each rule alone."""
     texts = [row.get("text") or row.get("gold_text") or "" for path in args.texts for row in read_rows(path)]
     phrases = {"en": Phrases.of([f"word{n} phrase{n}" for n in range(400)])}
-    hashes = benchmark_hashes((" ".join(f"w{n}" for n in range(at, at + 40)) for at in range(100_000)), 13)[0]
+    hashes = benchmark_hashes((" ".join(f"w{at}x{n}" for n in range(40)) for at in range(100_000)), 13)[0]
     training = [("good" if at % 2 else "bad", text) for at, text in enumerate(texts[:400])]
     score = load_classifier(train_classifier(training, TrainingOptions(epochs=1)))
     target = io.BytesIO()

@@ -46,7 +46,9 @@ def train_classifier(examples: Iterable[tuple[str, str]], options: TrainingOptio
     try:
         import floret  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise Unavailable("the package floret is not installed; install thresher[signals]") from error
+        raise Unavailable(
+            "training needs floret; install the extra 'signals' (docs/guides/install.md)"
+        ) from error
     lines = [f"{LABEL}{label} {model_input(text)}\n" for label, text in _interleaved(examples)]
     shortest, longest = options.characters
     with open_path("".join(lines).encode()) as source, open_path(b"") as target:

@@ -8,6 +8,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from core import InputError
@@ -26,6 +27,7 @@ def stored_filters(store: Store, directory: Path, filters: FiltersConfig) -> Fil
     Paths are relative to `directory`. Raise `InputError` if a file cannot be read or is not what its key names.
     """
     settings = filters.signals
+    _require_packages(settings)
     stored = replace(
         settings,
         key=_secret(directory, settings.mask_key),
@@ -40,6 +42,21 @@ def stored_filters(store: Store, directory: Path, filters: FiltersConfig) -> Fil
         benchmarks=_stored_benchmarks(store, directory, settings),
     )
     return replace(filters, signals=stored)
+
+
+def _require_packages(settings: SignalSettings) -> None:
+    """Raise `InputError` if a package is missing that these signals need."""
+    kinds = set(settings.mask)
+    needed = {
+        "phonenumbers": 'filters.mask with "phone"' if "phone" in kinds else "",
+        "stdnum": 'filters.mask with "card" or "iban"' if kinds & {"card", "iban"} else "",
+        "kenlm": "filters.perplexity_model" if settings.perplexity_model else "",
+    }
+    for module, key in needed.items():
+        if key and find_spec(module) is None:
+            raise InputError(
+                f"{key} needs the package {module}; install the extra 'signals' (docs/guides/install.md)"
+            )
 
 
 def _stored_lists(store: Store, directory: Path, written: str) -> str:

@@ -82,3 +82,9 @@ def test_a_missing_or_short_secret_is_refused_before_anything_is_processed(
     assert not list(manifests(project.store, "process", "t"))
     with pytest.raises(InputError, match=problem):
         signal_files.stored_filters(project.store, tmp_path, project.config.filters)
+
+
+def test_a_signal_whose_package_is_missing_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(signal_files, "find_spec", lambda name: None)
+    project_with(tmp_path, 'mask = ["email", "phone"]', TEXT)
+    assert "install the extra 'signals'" in refusal(tmp_path, "process", "t")
