@@ -30,7 +30,7 @@ from bench.labelled.license_set import SET as LICENSES
 from bench.labelled.pii_set import labelled_set
 from bench.labelled.profanity_set import SET as PROFANITY
 from filters.signals.classifier_rule import ClassifierRule
-from filters.signals.contamination import ContaminationRule, benchmark_hashes
+from filters.signals.contamination import ContaminationRule, KnownHashes, benchmark_hashes
 from filters.signals.fasttext_file import load_classifier
 from filters.signals.kenlm_file import load_scorer
 from filters.signals.licenses import LicenseRule, statements
@@ -182,6 +182,7 @@ def speed(args) -> list[dict]:
     texts = [row.get("text") or row.get("gold_text") or "" for path in args.texts for row in read_rows(path)]
     phrases = {"en": Phrases.of([f"word{n} phrase{n}" for n in range(400)])}
     hashes = benchmark_hashes((" ".join(f"w{at}x{n}" for n in range(40)) for at in range(100_000)), 13)[0]
+    known = KnownHashes(hashes)
     training = [("good" if at % 2 else "bad", text) for at, text in enumerate(texts[:400])]
     score = load_classifier(train_classifier(training, TrainingOptions(epochs=1)))
     target = io.BytesIO()
@@ -192,7 +193,7 @@ def speed(args) -> list[dict]:
         PiiMasking(kinds=("email", "ip")),
         LicenseRule(wanted=("CC-BY",)),
         WordListRule(lists="", most=0, phrases=lambda _: phrases),
-        ContaminationRule(benchmarks="", n=13, most=0, hashes=lambda _: hashes),
+        ContaminationRule(benchmarks="", n=13, most=0, hashes=lambda _: known),
         ClassifierRule(name="quality", model="", label="good", classifier=lambda _: score),
         PerplexityRule(model="", scorer=lambda _: scorer),
     )

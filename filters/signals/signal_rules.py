@@ -5,7 +5,7 @@ from typing import Protocol
 
 from filters.signals import signal_thresholds  # noqa: F401 - it registers functions
 from filters.signals.classifier_rule import ClassifierRule
-from filters.signals.contamination import ContaminationRule, Hashes
+from filters.signals.contamination import ContaminationRule, KnownHashes
 from filters.signals.licenses import LicenseRule
 from filters.signals.perplexity import MAX_PERPLEXITY, PerplexityRule
 from filters.signals.pii import PiiMasking
@@ -21,8 +21,8 @@ class SignalFiles(Protocol):
         """Return the phrases of word lists by language."""
         ...
 
-    def ngrams(self, name: str) -> Hashes:
-        """Return the sorted hashes of the n-grams of benchmarks."""
+    def ngrams(self, name: str) -> KnownHashes:
+        """Return the hashes of the n-grams of benchmarks."""
         ...
 
     def classifier(self, name: str) -> Callable[[str, str], float]:
@@ -45,7 +45,7 @@ class _NoFiles:
     def word_lists(self, name: str) -> Mapping[str, Phrases]:
         raise LookupError(name)
 
-    def ngrams(self, name: str) -> Hashes:
+    def ngrams(self, name: str) -> KnownHashes:
         raise LookupError(name)
 
     def classifier(self, name: str) -> Callable[[str, str], float]:

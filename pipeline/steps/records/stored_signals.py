@@ -16,7 +16,7 @@ from filters.signals.signal_settings import SignalSettings
 from pipeline.engine.step import Preparation
 
 if TYPE_CHECKING:
-    from filters.signals.contamination import Hashes
+    from filters.signals.contamination import KnownHashes
     from filters.signals.word_lists import Phrases
     from pipeline.engine.part_store import PartStore
 
@@ -64,8 +64,8 @@ class StoredFiles:
 
         return self._loaded(name, decode_lists)
 
-    def ngrams(self, name: str) -> Hashes:
-        """Return the sorted hashes of the n-grams of benchmarks."""
+    def ngrams(self, name: str) -> KnownHashes:
+        """Return the hashes of the n-grams of benchmarks."""
         from filters.signals.contamination import decode_hashes
 
         return self._loaded(name, decode_hashes)
