@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pipeline.funnel import Funnel, Stage
 
 FAR = 3.0
-"""A share is far outside if it is more than so many times the upper end, or less than that part of the lower end."""
+"""A share is far outside if it is less than this part of the lower end, if it is more than so many times the upper end,
+or if less than this part of what is left at the upper end is left.
+"""
 MIN_DOCUMENTS = 1_000
 """Documents that must reach a rule before its share says anything."""
 _FINEWEB = "FineWeb, arXiv:2406.17557, section 3.6, share of tokens"
@@ -34,7 +36,7 @@ class Band:
 BANDS = (
     Band(
         stage="language",
-        low=0.50,
+        low=0.0,  # half of the whole web; a crawl of chosen hosts drops few pages
         high=0.59,
         of_text=False,
         source="RefinedWeb, arXiv:2306.01116 (about half), and a replication of DCLM (dclm#120: 58.67 %)",
@@ -97,7 +99,8 @@ def flags(funnel: Funnel) -> Iterator[Flag]:
         documents = sum(stage.documents for stage in reached)
         whole, gone = (_amount(stages, of_text=band.of_text) for stages in (reached, dropped))
         share = gone / whole if whole else 0.0
-        if documents >= MIN_DOCUMENTS and not band.low / FAR <= share <= band.high * FAR:
+        most = min(band.high * FAR, 1 - (1 - band.high) / FAR)
+        if documents >= MIN_DOCUMENTS and not band.low / FAR <= share <= most:
             yield Flag(band=band, share=share, documents=documents)
 
 
