@@ -45,6 +45,17 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Conversion:
+    """The field holds what `apply` returns for the value in the file, or it raises `RuleError`."""
+
+    apply: Callable[[Any], Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        """Required by Pydantic: return the schema of any value that `apply` takes."""
+        return _after(self.apply, {"type": "any"})
+
+
+@dataclass(frozen=True, slots=True)
 class SizeText:
     """The file holds a text that `parse_size` reads."""
 

@@ -37,6 +37,30 @@ def removals(spans: Iterable[tuple[int, int]]) -> tuple[Edit, ...]:
     return tuple(Edit(start, end) for start, end in merged)
 
 
+def keeping(text: str, spans: Iterable[tuple[int, int]], separator: str) -> Iterator[Edit]:
+    """Yield edits that leave `spans` of a text, which are in order, with `separator` between them and nothing around.
+
+    No edit touches a character within a span.
+    """
+    done, wanted = 0, ""
+    for start, end in spans:
+        if text[done:start] != wanted:
+            yield Edit(done, start, wanted)
+        done, wanted = end, separator
+    if done < len(text):
+        yield Edit(done, len(text))
+
+
+def stripped(text: str, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    """Return edits that also remove the white space around the edited text."""
+    edited = apply(text, edits)
+    body = edited.strip()
+    if len(body) == len(edited):
+        return edits
+    start = edited.index(body)
+    return compose(edits, removals(((0, start), (start + len(body), len(edited)))))
+
+
 def check(edits: Sequence[Edit]) -> None:
     """Raise `ValueError` if edits overlap, are out of order, or begin before the text."""
     for edit in edits:

@@ -42,5 +42,6 @@ def analyzed(document: Document, language: LanguagePrediction) -> AnalyzedText:
         text=document.text,
         language=language.code,
         language_score=language.score,
+        url=document.url,
         license=document.license,
     )

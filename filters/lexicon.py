@@ -48,8 +48,8 @@ class Lexicon(dict[str, int]):
         self._rows = np.zeros((1024, len(COLUMNS)), dtype=np.int64)
         self._run_tokens = np.zeros(1024, dtype=np.int64)
         self._texts: list[str] = []
-        self._lengths = np.zeros(1024, dtype=np.int64)
-        self._known_lengths = 0
+        self._facts = np.zeros((1024, 2), dtype=np.int64)
+        self._known_facts = 0
 
     @property
     def is_full(self) -> bool:
@@ -103,11 +103,19 @@ class Lexicon(dict[str, int]):
 
     def lengths(self, tokens: IntArray) -> IntArray:
         """Return the number of characters of each token, given the numbers of the tokens."""
-        if self._known_lengths < len(self._texts):
-            more = np.array([len(text) for text in self._texts[self._known_lengths :]], dtype=np.int64)
-            self._lengths = _appended(self._lengths, self._known_lengths, more)
-            self._known_lengths = len(self._texts)
-        return self._lengths[tokens]
+        return self._token_facts(tokens)[:, 0]
+
+    def are_words(self, tokens: IntArray) -> npt.NDArray[np.bool_]:
+        """Return which tokens are words, given the numbers of the tokens."""
+        return self._token_facts(tokens)[:, 1] > 0
+
+    def _token_facts(self, tokens: IntArray) -> IntArray:
+        """Return for each token its length, and 1 if it is a word."""
+        if self._known_facts < len(self._texts):
+            more = [(len(text), int(is_word(text))) for text in self._texts[self._known_facts :]]
+            self._facts = _appended(self._facts, self._known_facts, np.array(more, dtype=np.int64))
+            self._known_facts = len(self._texts)
+        return self._facts[tokens]
 
     def token_number(self, token: str) -> int:
         """Return the number of a token; -1 if no run has had it."""

@@ -55,6 +55,23 @@ class RepeatedNgrams:
             seen.add(gram)
         return characters
 
+    def longest_top_characters(self) -> int:
+        """Return the characters, without spaces, of all occurrences of the most frequent n-gram. If several are equally
+        frequent, the longest one counts, as in DCLM. Return 0 if nothing is repeated.
+        """
+        if not len(self.places):
+            return 0
+        counts = np.bincount(self.grams)[self.grams]
+        places = self.places[counts == counts.max()]
+        return int(counts.max()) * int((self.ends[places + self.n] - self.ends[places]).max())
+
+    def covered_characters(self) -> int:
+        """Return the characters of all tokens that belong to an n-gram that occurs more than once, as in DCLM."""
+        marks = np.zeros(len(self.ends), dtype=np.int64)
+        np.add.at(marks, self.places, 1)
+        np.add.at(marks, self.places + self.n, -1)
+        return int(np.diff(self.ends)[marks.cumsum()[:-1] > 0].sum())
+
     def _characters(self, place: int) -> int:
         return int(self.ends[place + self.n] - self.ends[place])
 

@@ -1,9 +1,10 @@
 """`AnalyzedText`, a text split once for all rules, and the interface of a rule."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,17 +36,14 @@ class AnalyzedText:
     language: str
     """ISO 639 code; empty if unknown."""
     language_score: float
+    url: str = ""
+    """Address of the document; empty if unknown."""
     license: str = ""
     """URL of the licence that the page's markup states, or empty."""
 
     def edited(self, edits: Sequence[Edit]) -> "AnalyzedText":
         """Return the edited text, in the same language. Raise `ValueError` if the edits do not fit the text."""
-        made = AnalyzedText(
-            text=text_edits.apply(self.text, edits),
-            language=self.language,
-            language_score=self.language_score,
-            license=self.license,
-        )
+        made = replace(self, text=text_edits.apply(self.text, edits))
         if "_counts" in self.__dict__ and all(self._is_space(edit) for edit in edits):
             made.__dict__["_counts"] = self._counts  # the tokens are the same
         return made
@@ -142,6 +140,16 @@ class AnalyzedText:
     def paragraphs(self) -> list[str]:
         """Parts that blank lines separate."""
         return [part for part in PARAGRAPH_BREAK.split(self.text.strip()) if part.strip()]
+
+    def runs(self) -> Iterator[str]:
+        """Yield the runs of characters without white space, in order."""
+        return chain.from_iterable(piece.split() for piece in _pieces(self.text))
+
+    @property
+    def first_words(self) -> tuple[IntArray, IntArray]:
+        """The numbers and the lengths of those of the first `MAX_NUMBERED` tokens that are words."""
+        words = self.first_tokens[self._counts.lexicon.are_words(self.first_tokens)]
+        return words, self._counts.lexicon.lengths(words)
 
     @property
     def _is_english(self) -> bool:

@@ -12,12 +12,13 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from core import InputError
-from core.settings import Key, RuleError, Size, rule
+from core.rule_entries import entry_texts, with_files
+from core.settings import Conversion, Key, RuleError, Size, rule
 from crawler.archive_settings import ArchiveSettings
 from crawler.reading.reading_settings import ReadingSettings
 from crawler.render.render_settings import RenderSettings
@@ -149,10 +150,13 @@ class IngestConfig:
 class FiltersConfig:
     """`[filters]`: which pages become documents, and in which format."""
 
-    preset: Annotated[str, Key("none | gopher | c4 | fineweb")] = "fineweb"
+    preset: Annotated[str, Key("none | gopher | c4 | fineweb | fineweb2 | refinedweb | dclm")] = "fineweb"
     rules: Annotated[
         tuple[str, ...],
-        Key('rules of your own, applied after those of the preset: ["package.module:Class"]; see the docs'),
+        Conversion(entry_texts),
+        Key(
+            'rules in place of the preset\'s or after them: ["length", {rule = "c4", ...}, "my_module:my_rule"]'
+        ),
     ] = ()
     languages: Annotated[tuple[str, ...], _LANGUAGES, Key("[] keeps all")] = ("en",)
     thresholds: Annotated[
@@ -325,6 +329,11 @@ def parse(text: str, directory: Path) -> Config:
             raise InputError(f"{path}: unknown section [{name}]{_nearest(name, list(SECTIONS))}")
         try:
             sections[name] = _section(name, values)
+            if isinstance(sections[name], FiltersConfig) and sections[name].rules:
+                files = with_files(
+                    sections[name].rules, lambda file: (directory / file).read_text(encoding="utf-8")
+                )
+                sections[name] = replace(sections[name], rules=files)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
     return Config(directory=directory, **sections)

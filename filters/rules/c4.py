@@ -14,10 +14,11 @@ list of bad words is a rule of its own.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from heapq import merge
 from typing import Any, ClassVar
 
 from core import Edit
-from filters.edits import compose, removals
+from filters.edits import keeping, stripped
 from filters.text import ANALYSIS_VERSION, AnalyzedText, Finding
 from filters.words import spaced
 
@@ -63,16 +64,8 @@ class C4:
         if isinstance(found, str):
             return Finding(measurements={}, reason=found)
         kept, count = found
-        edits = tuple(_edits(text.text, kept, cites="[" in text.text))
+        edits = stripped(text.text, tuple(_edits(text.text, kept)))
         edited = text.edited(edits)
-        body = edited.text.strip()
-        if len(body) < len(
-            edited.text
-        ):  # a line may begin or end with white space when its citations are gone
-            start = edited.text.index(body)
-            ends = ((0, start), (start + len(body), len(edited.text)))
-            edits = compose(edits, removals(ends))
-            edited = text.edited(edits)
         sentences = edited.sentences
         return Finding(
             measurements={
@@ -139,15 +132,12 @@ def _phrases(line: str) -> tuple[str, bool]:
     return "", any(phrase in lower for phrase in POLICY)
 
 
-def _edits(text: str, kept: Sequence[tuple[int, int]], *, cites: bool) -> Iterator[Edit]:
+def _edits(text: str, kept: Sequence[tuple[int, int]]) -> Iterator[Edit]:
     """Yield the edits that leave the kept lines without citations, with a line break between them."""
-    done = 0
-    for number, (start, end) in enumerate(kept):
-        separator = "\n" if number else ""
-        if text[done:start] != separator:
-            yield Edit(done, start, separator)
-        if cites:
-            yield from (Edit(*found.span()) for found in CITATION.finditer(text, start, end))
-        done = end
-    if done < len(text):
-        yield Edit(done, len(text))
+    citations = (
+        Edit(*found.span())
+        for start, end in kept
+        if "[" in text
+        for found in CITATION.finditer(text, start, end)
+    )
+    return merge(keeping(text, kept, "\n"), citations)

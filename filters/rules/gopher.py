@@ -39,7 +39,9 @@ class GopherQuality:
     most_ellipses: float = 0.3
     fewest_with_letter: float = 0.8
     fewest_stop_words: int = 2
-    """Minimum number of distinct stop words; applies to English texts only."""
+    """Minimum number of distinct stop words; applies to texts in `stop_words_language` only."""
+    stop_words: tuple[str, ...] = tuple(sorted(STOP_WORDS))
+    stop_words_language: str = "en"
     unknown_is_english: bool = False
     """Whether the rule on stop words also applies to texts of unknown language."""
 
@@ -58,7 +60,7 @@ class GopherQuality:
     @property
     def recipe(self) -> Mapping[str, Any]:
         """Every parameter."""
-        return {**asdict(self), "analysis": ANALYSIS_VERSION}
+        return {**asdict(self), "stop_words": list(self.stop_words), "analysis": ANALYSIS_VERSION}
 
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure everything, and drop the document for the first exceeded limit."""
@@ -72,9 +74,11 @@ class GopherQuality:
             "bullet_lines": sum(line.lstrip().startswith(BULLETS) for line in lines) * per_line,
             "ellipsis_lines": sum(line.rstrip().endswith(ELLIPSES) for line in lines) * per_line,
             "words_with_letter": text.tokens_with_letter / max(text.token_count, 1),
-            "stop_words": float(text.count_distinct(STOP_WORDS)),
+            "stop_words": float(text.count_distinct(self.stop_words)),
         }
-        english = text.language == "en" or (self.unknown_is_english and not text.language)
+        has_stop_words = text.language == self.stop_words_language or (
+            self.unknown_is_english and not text.language
+        )
         limits = (
             (count < self.fewest_words, "too_few_words"),
             (count > self.most_words, "too_many_words"),
@@ -85,7 +89,7 @@ class GopherQuality:
             (measured["bullet_lines"] > self.most_bullets, "too_many_bullets"),
             (measured["ellipsis_lines"] > self.most_ellipses, "too_many_cut_lines"),
             (measured["words_with_letter"] < self.fewest_with_letter, "too_few_letters"),
-            (english and measured["stop_words"] < self.fewest_stop_words, "too_few_stop_words"),
+            (has_stop_words and measured["stop_words"] < self.fewest_stop_words, "too_few_stop_words"),
         )
         return Finding(
             measurements=measured, reason=next((reason for broken, reason in limits if broken), None)

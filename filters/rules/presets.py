@@ -7,9 +7,12 @@ from typing import Any
 from core import InputError
 from filters.models.language import LanguageRule
 from filters.rules.c4 import C4
+from filters.rules.chosen_rules import chosen_rules
+from filters.rules.dclm import DclmQuality, DclmRepetition
 from filters.rules.fineweb import FineWeb
+from filters.rules.fineweb2 import fineweb2_rules
 from filters.rules.gopher import GopherQuality, GopherRepetition
-from filters.rules.own_rules import own_rules
+from filters.rules.refinedweb import RefinedWebLines
 from filters.text import Rule
 
 PRESETS: Mapping[str, tuple[Rule, ...]] = {
@@ -18,16 +21,19 @@ PRESETS: Mapping[str, tuple[Rule, ...]] = {
     "c4": (C4(),),
     # datatrove's order for FineWeb; C4 without the rule of terminal punctuation.
     "fineweb": (GopherRepetition(), GopherQuality(), C4(terminal=False), FineWeb()),
+    "fineweb2": fineweb2_rules(),
+    "refinedweb": (GopherQuality(), GopherRepetition(), RefinedWebLines()),
+    "dclm": (DclmQuality(), DclmRepetition(), RefinedWebLines()),
 }
 RESERVED_NAMES = ("archive", "early", "extract", "rights", "dedup")
 """Names that stand in the place of a rule for records that other stages drop."""
 
 
 def preset_rules(preset: str, languages: Sequence[str], own: Sequence[str] = ()) -> tuple[Rule, ...]:
-    """Return the rule on languages, then the rules of a preset, then the users' `own` rules.
+    """Return the rule on languages, then the rules of a preset and those of `own`, the entries of `filters.rules`.
 
     If `languages` is empty, there is no rule on languages. Raise `InputError` if the preset is not known, or if
-    `own_rules` refuses a rule.
+    `chosen_rules` refuses an entry.
     """
     if preset not in PRESETS:
         raise InputError(f"filters.preset = {preset!r} is not known; use one of {', '.join(PRESETS)}")
@@ -39,7 +45,7 @@ def preset_rules(preset: str, languages: Sequence[str], own: Sequence[str] = ())
         for rule in PRESETS[preset]
     )
     rules = (*first, *adapted)
-    return (*rules, *own_rules(own, (*RESERVED_NAMES, *(rule.name for rule in rules))))
+    return chosen_rules(rules, own, RESERVED_NAMES)
 
 
 def preset_recipe(preset: str, languages: Sequence[str], own: Sequence[str] = ()) -> dict[str, Any]:

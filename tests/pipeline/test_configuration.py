@@ -1,5 +1,6 @@
 """thresher.toml: defaults for all but the contact, and one clear line for every mistake."""
 
+import json
 import pickle
 from pathlib import Path
 
@@ -202,3 +203,31 @@ def test_a_value_of_the_wrong_type_is_in_no_message(tmp_path, wrong):
     with pytest.raises(InputError, match="must be") as refusal:
         configuration.parse(wrong, tmp_path)
     assert "S3CRET" not in str(refusal.value)
+
+
+def test_rules_are_names_and_tables(tmp_path):
+    (tmp_path / "words.txt").write_text("# a comment\nbad\n\n worse \n")
+    text = '[filters]\nrules = ["length", {rule = "url_words", hard = "file:words.txt"}, "mine:rule"]'
+    length, words, own = configuration.parse(text, tmp_path).filters.rules
+    assert (length, own) == ("length", "mine:rule")
+    assert json.loads(words) == {"rule": "url_words", "hard": ["bad", "worse"]}
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ('"length"', "filters.rules must be a list of names and of tables"),
+        ("[1]", "filters.rules must be a list of names and of tables"),
+        ("[{short_line = 3}]", "filters.rules must be a list of names and of tables"),
+        ('[{rule = "length", most_words = 1979-05-27}]', "dates are no parameters"),
+        (
+            '[{rule = "url_words", hard = "file:no.txt"}]',
+            "filters.rules: url_words: hard = 'file:no.txt': cannot be",
+        ),
+    ],
+)
+def test_wrong_entries_of_rules_are_refused_in_one_line(tmp_path, rules, said):
+    with pytest.raises(InputError) as error:
+        configuration.parse(f"[filters]\nrules = {rules}", tmp_path)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)

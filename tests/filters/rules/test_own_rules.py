@@ -1,13 +1,19 @@
 """Rules of users: found by name, asked behind the preset's, and refused in one line if they are none."""
 
+import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 from core import InputError
-from filters.rules.own_rules import own_rules
+from filters.rules.chosen_rules import RULES
+from filters.rules.fineweb import FineWeb
+from filters.rules.gopher import GopherRepetition
+from filters.rules.own_rules import own_rule
 from filters.rules.presets import measurement_names, preset_recipe, preset_rules
+from filters.text import AnalyzedText
 
 MODULE = """
 from thresher import Finding
@@ -48,6 +54,14 @@ class Nothing:
 
 shorter = Short(10)
 NUMBER = 7
+
+
+def shouting(text, most=0.3):
+    capitals = sum(map(str.isupper, text.text)) / max(len(text.text), 1)
+    return Finding(measurements={"capitals": capitals}, reason="too_loud" if capitals > most else None)
+
+
+shouting.measures = ("capitals",)
 """
 
 
@@ -65,13 +79,16 @@ def test_a_class_and_a_value_are_rules_and_stand_behind_the_presets(module):
     rules = preset_rules("gopher", ["en"], [f"{module}:Short"])
     assert [rule.name for rule in rules] == ["language", "gopher_repetition", "gopher_quality", "short"]
     assert "characters" in measurement_names(rules)
-    (shorter,) = own_rules([f"{module}:shorter"])
-    assert shorter.recipe == {"most": 10}
+    assert own_rule(f"{module}:shorter", {}).recipe["most"] == 10
+    assert own_rule(f"{module}:Short", {"most": 5}).recipe["most"] == 5
 
 
 def test_the_recipe_has_every_parameter_and_without_own_rules_it_is_as_ever(module):
     recipe = preset_recipe("c4", [], [f"{module}:shorter"])
+    source = recipe["rules"][-1].pop("source")
     assert recipe["rules"][-1] == {"rule": "short", "most": 10}
+    assert re.fullmatch("[0-9a-f]{16}", source)
+    recipe["rules"][-1]["source"] = source
     assert recipe == {**preset_recipe("c4", []), "rules": recipe["rules"]}
     assert recipe["rules"][:-1] == preset_recipe("c4", [])["rules"]
 
@@ -80,6 +97,7 @@ def test_the_recipe_has_every_parameter_and_without_own_rules_it_is_as_ever(modu
     ("names", "said"),
     [
         (["Short"], "name it package.module:Class"),
+        (["gopher_qualty"], "did you mean 'gopher_quality'"),
         (["{}:"], "name it package.module:Class"),
         ([":Short"], "name it package.module:Class"),
         (["no_such_module:Short"], "No module named 'no_such_module'"),
@@ -99,5 +117,65 @@ def test_what_is_no_rule_is_refused_in_one_line_that_names_it(module, names, sai
     with pytest.raises(InputError) as error:
         preset_rules("gopher", ["en"], written)
     assert "\n" not in str(error.value)
-    assert str(error.value).startswith(f"filters.rules: {written[0]}: ")
+    assert str(error.value).startswith(f"filters.rules: {written[-1]}: ")
     assert said in str(error.value)
+
+
+def table(rule, **parameters):
+    return json.dumps({"rule": rule, **parameters})
+
+
+def test_a_function_is_a_rule_with_parameters(module):
+    rules = preset_rules("none", [], [f"{module}:shouting", "length"])
+    assert [rule.name for rule in rules] == ["shouting", "length"]
+    assert measurement_names(rules) == ["capitals", "characters", "length_words"]
+    loud = AnalyzedText(text="LOUD text", language="", language_score=0.0)
+    assert rules[0](loud).reason == "too_loud"
+    (patient,) = preset_rules("none", [], [table(f"{module}:shouting", most=0.9)])
+    assert patient(loud).reason is None
+    assert patient.recipe["most"] == 0.9
+
+
+def test_a_changed_file_is_another_rule(module, tmp_path):
+    before = own_rule(f"{module}:Short", {}).recipe
+    (tmp_path / "rules_of_a_user.py").write_text(MODULE + "# a comment")
+    assert own_rule(f"{module}:Short", {}).recipe["source"] != before["source"]
+
+
+def test_a_rule_takes_the_place_of_the_presets_and_has_its_parameters():
+    rules = preset_rules(
+        "fineweb", [], [table("fineweb", most_repeated_characters=0.1, short_line=20), "length"]
+    )
+    names = ["gopher_repetition", "gopher_quality", "c4", "fineweb", "length"]
+    assert [rule.name for rule in rules] == names
+    assert rules[3] == FineWeb(most_repeated_characters=0.1, short_line=20)
+    (repetition,) = preset_rules("none", [], [table("gopher_repetition", top=[[2, 0.3]])])
+    assert repetition == GopherRepetition(top=((2, 0.3),))
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        (
+            [table("fineweb", short_lines=3)],
+            "fineweb: unknown parameter 'short_lines'; did you mean 'short_line'?",
+        ),
+        ([table("fineweb", short_line="x")], "fineweb: Expected `int`, got `str` for `short_line`"),
+        ([table("nothing_like_it")], "no such rule"),
+        (["c4", table("c4", terminal=False)], "c4: it is named twice"),
+    ],
+)
+def test_wrong_parameters_are_refused_in_one_line(entries, said):
+    with pytest.raises(InputError, match=r"^filters\.rules: ") as error:
+        preset_rules("none", [], entries)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_every_rule_can_be_named_without_parameters(name):
+    (rule,) = preset_rules("none", [], [name])
+    assert rule.name == name
+    assert json.dumps(rule.recipe)
+    finding = rule(AnalyzedText(text="Some text.", language="en", language_score=1.0))
+    assert set(finding.measurements) <= set(rule.measures)
