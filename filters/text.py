@@ -28,6 +28,10 @@ PIECE = 1 << 20
 _SPACE = re.compile(r"\s")
 
 
+MAX_PLAIN = 1 << 20
+"""Characters of a piece of a text whose plain words are in memory together."""
+
+
 @dataclass(frozen=True)
 class AnalyzedText:
     """The text of a document as rules see it. Each part is computed on first access."""
@@ -62,10 +66,25 @@ class AnalyzedText:
         """Tokens in order, without those that are only punctuation."""
         return list(filter(is_word, self.tokens))
 
+    def plain_words(self) -> Iterable[list[str]]:
+        """Return words in order and in lower case, as `filters.words` splits them. A long text is split piece by piece,
+        so that its words are never in memory together.
+        """
+        return (self._plain_words,) if len(self.text) <= MAX_PLAIN else self._plain_pieces()
+
     @cached_property
-    def plain_words(self) -> list[str]:
-        """Words in order and in lower case, as `filters.words` splits them."""
+    def _plain_words(self) -> list[str]:
         return words(self.text.lower())
+
+    def _plain_pieces(self) -> Iterator[list[str]]:
+        start = 0
+        while start < len(self.text):
+            end = start + MAX_PLAIN
+            # A word that lies across the end of a piece belongs to the next one, unless it is endless.
+            space = self.text.rfind(" ", start + MAX_PLAIN // 2, end) if end < len(self.text) else -1
+            end = end if space < 0 else space
+            yield words(self.text[start:end].lower())
+            start = end
 
     @property
     def token_count(self) -> int:

@@ -84,14 +84,14 @@ class KnownHashes:
         if len(starts):
             self._bits[cells] = np.bitwise_or.reduceat(_bit(places), starts)
 
-    def share(self, found: Hashes) -> float:
-        """Return the share of `found` that is known; 0 if `found` is empty."""
-        if not len(found) or not len(self._hashes):
-            return 0.0
+    def hits(self, found: Hashes) -> int:
+        """Return how many of `found` are known."""
+        if not len(self._hashes):
+            return 0
         places = found >> self._shift
         possible = found[(self._bits[places >> np.uint64(3)] & _bit(places)) != 0]
         at = np.minimum(np.searchsorted(self._hashes, possible), len(self._hashes) - 1)
-        return int((self._hashes[at] == possible).sum()) / len(found)
+        return int((self._hashes[at] == possible).sum())
 
 
 def _bit(places: Hashes) -> npt.NDArray[np.uint8]:
@@ -130,7 +130,15 @@ class ContaminationRule:
 
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure the share of n-grams that benchmarks have."""
-        share = self.hashes(self.benchmarks).share(ngram_hashes(text.plain_words, self.n))
+        known = self.hashes(self.benchmarks)
+        count = hits = 0
+        tail: list[str] = []
+        for piece in text.plain_words():
+            found = ngram_hashes([*tail, *piece] if tail else piece, self.n)
+            count += len(found)
+            hits += known.hits(found)
+            tail = [*tail, *piece][1 - self.n :]
+        share = hits / max(count, 1)
         return Finding(
             measurements={"contaminated_ngrams": share}, reason="benchmark" if share > self.most else None
         )

@@ -127,14 +127,18 @@ _LITERALS: Mapping[str, tuple[str, ...]] = {
     "LGPL": ("general public", "lgpl"),
     "AGPL": ("affero", "agpl"),
     "GFDL": ("free documentation", "gfdl"),
-    "MPL": ("mozilla public", "mpl"),
+    "MPL": ("mozilla public", "mpl 2", "mpl-2", "mpl2", "mpl v", "mplv", "mpl-v"),
+    "EPL": ("eclipse public",),
+    "MIT": ("mit licen", "mit-licen", "mit/x11", "mit-lizenz", "licence mit", "licencia mit", "under mit"),
+    "ISC": ("isc licen",),
     "OGL-UK": ("open government",),
     "ODbL": ("database licen", "odbl"),
-    "PD": ("public", "gemeinfrei", "dominio"),
+    "PD": ("public domain", "public-domain", "gemeinfrei", "domaine public", "dominio público"),
 }
 """In lower case: a text has one of them if it has the name. The literal of other names is the name itself."""
 _CC_LITERALS = (
-    "creative",
+    "creativecommons",
+    "creative commons",
     "cc by",
     "cc-by",
     "ccby",

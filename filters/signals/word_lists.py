@@ -93,8 +93,11 @@ class WordListRule:
         phrases = by_language.get(text.language) or by_language.get("")
         if phrases is None:
             return Finding(measurements={}, reason=None)
-        found = text.plain_words
-        share = phrases.count(found) / max(len(found), 1)
+        count = listed = 0
+        for found in text.plain_words():
+            count += len(found)
+            listed += phrases.count(found)
+        share = listed / max(count, 1)
         return Finding(
             measurements={"listed_words": share}, reason="listed_words" if share > self.most else None
         )

@@ -144,14 +144,22 @@ def test_another_order_of_the_same_words_is_another_ngram():
     assert len({*ngram_hashes([str(n % 50) + str(n) for n in range(5000)], 8).tolist()}) == 4993
 
 
-def test_the_share_is_that_of_a_set():
+def test_hits_are_those_of_a_set():
     chance = np.random.default_rng(3)
     for size in (0, 1, 7, 1000):
         known = np.unique(chance.integers(0, 1 << 64, size, np.uint64))
         asked = np.concatenate([chance.integers(0, 1 << 64, 500, np.uint64), known[: size // 2]])
-        expected = sum(each in {*known.tolist()} for each in asked.tolist()) / len(asked)
-        assert decode_hashes(encode_hashes(known)).share(asked) == expected
-    assert decode_hashes(encode_hashes(known)).share(np.empty(0, np.uint64)) == 0
+        expected = sum(each in {*known.tolist()} for each in asked.tolist())
+        assert decode_hashes(encode_hashes(known)).hits(asked) == expected
+    assert decode_hashes(encode_hashes(known)).hits(np.empty(0, np.uint64)) == 0
+
+
+def test_a_long_text_is_read_piece_by_piece_with_the_same_result(monkeypatch: pytest.MonkeyPatch):
+    text = analyzed(" ".join(f"word{n % 400} bad word" for n in range(300)) + f" {QUESTION}" * 5 + "x" * 300)
+    rules = (contamination_rule([QUESTION]), lists_rule({"": ["bad"]}))
+    whole = [rule(text).measurements for rule in rules]
+    monkeypatch.setattr("filters.text.MAX_PLAIN", 400)
+    assert [rule(text).measurements for rule in rules] == whole
 
 
 def test_texts_that_are_too_short_are_counted():
