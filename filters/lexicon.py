@@ -30,6 +30,8 @@ COLUMNS = ("first", "tokens", "words", "characters", "letters", "unspaced", "sen
 - `opens`: 1 if one more begins if a sentence ended before the run;
 - `leaves`: 1 if no sentence has ended behind the run, 2 if one has, and 0 if that is as it was before the run.
 """
+_PUNCTUATION, _OTHER, _TERMINAL = range(3)
+"""Kinds of tokens, for the count of sentences."""
 FIRST, TOKENS, WORDS, CHARACTERS, LETTERS, UNSPACED, SENTENCES, OPENS, LEAVES = range(len(COLUMNS))
 
 
@@ -48,6 +50,7 @@ class Lexicon(dict[str, int]):
         self._rows = np.zeros((1024, len(COLUMNS)), dtype=np.int64)
         self._run_tokens = np.zeros(1024, dtype=np.int64)
         self._texts: list[str] = []
+        self._token_facts: list[tuple[int, int, int, int]] = []
         self._facts = np.zeros((1024, 2), dtype=np.int64)
         self._known_facts = 0
 
@@ -61,20 +64,26 @@ class Lexicon(dict[str, int]):
         number = self[run] = len(self)
         self._characters += len(run)
         tokens = split_run(run, english=self._english)
+        words = characters = letters = sentences = opens = leaves = 0
         for token in tokens:
-            self._waiting_tokens.append(self._token(token))
-        words = [token for token in tokens if is_word(token)]
-        self._waiting.append(
-            (
-                self._token_count,
-                len(tokens),
-                len(words),
-                sum(map(len, words)),
-                sum(map(has_letter, tokens)),
-                int(is_unspaced(run)),
-                *_sentence_moves(tokens),
-            )
-        )
+            at = self._tokens.get(token)
+            if at is None:
+                at = self._add_token(token)
+            self._waiting_tokens.append(at)
+            length, is_word_, has_letter_, kind = self._token_facts[at]
+            words += is_word_
+            characters += length * is_word_
+            letters += has_letter_
+            # As in spaCy's sentencizer, a sentence begins with the first token behind a mark that is no punctuation.
+            if kind == _TERMINAL:
+                leaves = 2
+            elif kind == _OTHER:
+                sentences += leaves == 2
+                opens += not leaves
+                leaves = 1
+        unspaced = 0 if run.isascii() else int(is_unspaced(run))
+        row = (self._token_count, len(tokens), words, characters, letters, unspaced, sentences, opens, leaves)
+        self._waiting.append(row)
         self._token_count += len(tokens)
         return number
 
@@ -103,19 +112,11 @@ class Lexicon(dict[str, int]):
 
     def lengths(self, tokens: IntArray) -> IntArray:
         """Return the number of characters of each token, given the numbers of the tokens."""
-        return self._token_facts(tokens)[:, 0]
+        return self._facts_of(tokens)[:, 0]
 
     def are_words(self, tokens: IntArray) -> npt.NDArray[np.bool_]:
         """Return which tokens are words, given the numbers of the tokens."""
-        return self._token_facts(tokens)[:, 1] > 0
-
-    def _token_facts(self, tokens: IntArray) -> IntArray:
-        """Return for each token its length, and 1 if it is a word."""
-        if self._known_facts < len(self._texts):
-            more = [(len(text), int(is_word(text))) for text in self._texts[self._known_facts :]]
-            self._facts = _appended(self._facts, self._known_facts, np.array(more, dtype=np.int64))
-            self._known_facts = len(self._texts)
-        return self._facts[tokens]
+        return self._facts_of(tokens)[:, 1] > 0
 
     def token_number(self, token: str) -> int:
         """Return the number of a token; -1 if no run has had it."""
@@ -125,11 +126,24 @@ class Lexicon(dict[str, int]):
         """Return the texts of tokens, given their numbers."""
         return [self._texts[number] for number in tokens.tolist()]
 
-    def _token(self, text: str) -> int:
-        number = self._tokens.get(text)
-        if number is None:
-            number = self._tokens[text] = len(self._texts)
-            self._texts.append(text)
+    def _facts_of(self, tokens: IntArray) -> IntArray:
+        if self._known_facts < len(self._texts):
+            more = np.array([facts[:2] for facts in self._token_facts[self._known_facts :]], dtype=np.int64)
+            self._facts = _appended(self._facts, self._known_facts, more)
+            self._known_facts = len(self._texts)
+        return self._facts[tokens]
+
+    def _add_token(self, text: str) -> int:
+        number = self._tokens[text] = len(self._texts)
+        self._texts.append(text)
+        if text.isalpha():
+            facts = (len(text), 1, 1, _OTHER)
+        else:
+            kind = (
+                _TERMINAL if text in SENTENCE_TERMINALS else _PUNCTUATION if is_punctuation(text) else _OTHER
+            )
+            facts = (len(text), int(is_word(text)), int(has_letter(text)), kind)
+        self._token_facts.append(facts)
         return number
 
 
@@ -167,22 +181,6 @@ def sentence_starts(rows: IntArray, is_first: npt.NDArray[np.bool_], *, has_ende
     state = np.append(leaves > 1, has_ended)[last]  # the entry at -1 is the state before the piece
     before = np.append(has_ended, state[:-1]) & ~is_first
     return int(rows[:, SENTENCES].sum() + rows[before, OPENS].sum()), bool(state[-1])
-
-
-def _sentence_moves(tokens: Sequence[str]) -> tuple[int, int, int]:
-    """Return the columns `sentences`, `opens` and `leaves` of a run.
-
-    As in spaCy's sentencizer, a sentence begins with the first token behind a mark that is no punctuation.
-    """
-    sentences = opens = leaves = 0
-    for token in tokens:
-        if token in SENTENCE_TERMINALS:
-            leaves = 2
-        elif not is_punctuation(token):
-            sentences += leaves == 2
-            opens += not leaves
-            leaves = 1
-    return sentences, opens, leaves
 
 
 def _appended(array: IntArray, count: int, more: IntArray) -> IntArray:

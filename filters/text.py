@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -47,9 +47,13 @@ class AnalyzedText:
 
     def edited(self, edits: Sequence[Edit]) -> "AnalyzedText":
         """Return the edited text, in the same language. Raise `ValueError` if the edits do not fit the text."""
+        last = self.__dict__.get("_last_edited")
+        if last is not None and last[0] == edits:
+            return cast("AnalyzedText", last[1])  # a rule that looks at its own edits, and then the next rule
         made = replace(self, text=text_edits.apply(self.text, edits))
         if "_counts" in self.__dict__ and all(self._is_space(edit) for edit in edits):
             made.__dict__["_counts"] = self._counts  # the tokens are the same
+        self.__dict__["_last_edited"] = (edits, made)
         return made
 
     @cached_property

@@ -4,8 +4,8 @@
 follow a verdict without any text (`filters.decision`), the change of a threshold by its name (`with_thresholds`), and
 the rule without thresholds, which measures everything and drops nothing for a measurement (`relaxed`).
 
-A rule that is not registered here, such as a rule of a user, has no thresholds: the reason that it gave is stored and
-applies as it is.
+A rule that is not registered here has no thresholds: the reason that it gave is stored and applies as it is. That holds
+for rules of users, for words in URLs, and for FineWeb-2's rules, whose limits depend on the language.
 """
 
 import difflib
@@ -17,9 +17,14 @@ from typing import Any, Literal
 
 from core import InputError
 from filters.models.language import LanguageRule
+from filters.rules.boilerplate import Boilerplate
 from filters.rules.c4 import C4
+from filters.rules.code_lines import CodeLines
+from filters.rules.dclm import DclmQuality, DclmRepetition
 from filters.rules.fineweb import UNPUNCTUATED_LANGUAGES, FineWeb
 from filters.rules.gopher import GopherQuality, GopherRepetition
+from filters.rules.lengths import Length
+from filters.rules.refinedweb import RefinedWebLines
 from filters.text import Rule
 
 OTHER_LANGUAGE = "other_language"
@@ -79,7 +84,7 @@ def _(rule: LanguageRule) -> tuple[Threshold, ...]:
 
 @thresholds_of.register
 def _(rule: GopherQuality) -> tuple[Threshold, ...]:
-    english = frozenset({"en", ""} if rule.unknown_is_english else {"en"})
+    languages = frozenset({rule.stop_words_language} | ({""} if rule.unknown_is_english else set()))
     return (
         _minimum(rule, "too_few_words", "words", "fewest_words"),
         _maximum(rule, "too_many_words", "words", "most_words"),
@@ -90,26 +95,37 @@ def _(rule: GopherQuality) -> tuple[Threshold, ...]:
         _maximum(rule, "too_many_bullets", "bullet_lines", "most_bullets"),
         _maximum(rule, "too_many_cut_lines", "ellipsis_lines", "most_ellipses"),
         _minimum(rule, "too_few_letters", "words_with_letter", "fewest_with_letter"),
-        replace(_minimum(rule, "too_few_stop_words", "stop_words", "fewest_stop_words"), languages=english),
+        replace(_minimum(rule, "too_few_stop_words", "stop_words", "fewest_stop_words"), languages=languages),
     )
 
 
 @thresholds_of.register
 def _(rule: GopherRepetition) -> tuple[Threshold, ...]:
+    return _repetition(rule, ("paragraph", "line"))
+
+
+@thresholds_of.register
+def _(rule: DclmRepetition) -> tuple[Threshold, ...]:
+    return _repetition(rule, ("line", "paragraph"), "dclm_")
+
+
+def _repetition(
+    rule: GopherRepetition | DclmRepetition, units: tuple[str, ...], prefix: str = ""
+) -> tuple[Threshold, ...]:
+    limits = [
+        limit
+        for unit in units
+        for limit in (
+            (f"repeated_{unit}s", f"{unit}s"),
+            (f"repeated_{unit}_characters", f"{unit}_characters"),
+        )
+    ]
     return (
-        *(
-            _maximum(rule, reason, reason, parameter)
-            for reason, parameter in (
-                ("repeated_paragraphs", "paragraphs"),
-                ("repeated_paragraph_characters", "paragraph_characters"),
-                ("repeated_lines", "lines"),
-                ("repeated_line_characters", "line_characters"),
-            )
-        ),
+        *(_maximum(rule, reason, f"{prefix}{reason}", parameter) for reason, parameter in limits),
         *(
             Threshold(
                 reason=f"{name}_{n}_gram{plural}",
-                measurement=f"{name}_{n}_gram_characters",
+                measurement=f"{prefix}{name}_{n}_gram_characters",
                 drops=">",
                 value=most,
                 parameter=f"{name}.{n}",
@@ -118,6 +134,54 @@ def _(rule: GopherRepetition) -> tuple[Threshold, ...]:
             for n, most in pairs
         ),
     )
+
+
+@thresholds_of.register
+def _(rule: DclmQuality) -> tuple[Threshold, ...]:
+    length = "dclm_mean_word_length"
+    return (
+        _minimum(rule, "too_few_words", "dclm_words", "fewest_words"),
+        _maximum(rule, "too_many_words", "dclm_words", "most_words"),
+        replace(_minimum(rule, "short_words", length, "shortest_mean"), is_for_spaced=True),
+        replace(_maximum(rule, "long_words", length, "longest_mean"), is_for_spaced=True),
+        _maximum(rule, "too_many_symbols", "dclm_symbols_per_word", "most_symbols"),
+        _maximum(rule, "too_many_bullets", "dclm_bullet_lines", "most_bullets"),
+        _maximum(rule, "too_many_cut_lines", "dclm_ellipsis_lines", "most_ellipses"),
+        _maximum(rule, "too_few_letters", "dclm_words_without_letter", "most_without_letter"),
+        replace(
+            _minimum(rule, "too_few_stop_words", "dclm_stop_words", "fewest_stop_words"),
+            languages=frozenset({"en"}),
+        ),
+    )
+
+
+@thresholds_of.register
+def _(rule: RefinedWebLines) -> tuple[Threshold, ...]:
+    return (_maximum(rule, "too_many_lines_removed", "refinedweb_removed_words", "most_removed_words"),)
+
+
+@thresholds_of.register
+def _(rule: Length) -> tuple[Threshold, ...]:
+    limits = (
+        _minimum(rule, "too_few_characters", "characters", "fewest_characters"),
+        _maximum(rule, "too_many_characters", "characters", "most_characters"),
+        _minimum(rule, "too_few_words", "length_words", "fewest_words"),
+        _maximum(rule, "too_many_words", "length_words", "most_words"),
+    )
+    return tuple(each for each in limits if each.value > 0 or each.drops == "<")  # a maximum of 0 is none
+
+
+@thresholds_of.register
+def _(rule: CodeLines) -> tuple[Threshold, ...]:
+    return (
+        _maximum(rule, "too_much_code", "code_characters", "most"),
+        _minimum(rule, "too_little_code", "code_characters", "least"),
+    )
+
+
+@thresholds_of.register
+def _(rule: Boilerplate) -> tuple[Threshold, ...]:
+    return (_maximum(rule, "too_much_boilerplate", "boilerplate_lines", "most"),)
 
 
 @thresholds_of.register

@@ -49,7 +49,7 @@ _INFIX = re.compile(
     rf"|(?<={_LETTER}),(?={_LETTER})"
     rf"|(?<=[^\W_])(?:-{{1,3}}|–|—{{1,2}}|~)(?={_LETTER})"
     rf"|(?<=[^\W_])[:<>=/](?={_LETTER})"
-    r"|[^\w\s\x00-\u00a5]"
+    r"|[^\w\s\x00-\u00a5…–—]"
 )
 _LABEL = r"[A-Za-z0-9\u00a1-\uffff]"
 _ADDRESS = re.compile(
@@ -94,11 +94,15 @@ _EMOTICON = re.compile(
     r"|\[-?:|\[=|\]=|x?X?DD?|:['’]-?[()]|<3{1,3}|</3|>:[(o]|>\.[<>]|<\.<|\^_{1,3}\^|-_{1,2}-|[0OoVv][._][0OoVv]|@_@|;_;"
     r"|\._\.|[a-z]\."
 )
+_MAY_JOIN = re.compile(r"[:;=<>^_'’\\]|\.\Z|\.[A-Z0ov\"”]|8-?[)D]|--")
+"""Runs that may have an abbreviation or an emoticon among their tokens."""
+_CONTRACTED = ("ll", "d", "ve", "m", "ma", "s", "re", "nt", "not", "na", "ta", "all")
+"""Ends of all contractions without an apostrophe."""
 _LONGEST_KNOWN = 12
 """Longest abbreviation, contraction or emoticon."""
 
 
-def split_run(run: str, *, english: bool) -> list[str]:  # noqa: C901 - one loop with the order of the algorithm
+def split_run(run: str, *, english: bool) -> list[str]:  # noqa: C901, PLR0912 - one loop with the order of the algorithm
     """Return the tokens of a run of characters without white space.
 
     If `english` is set, contractions and abbreviations of English are known.
@@ -106,7 +110,13 @@ def split_run(run: str, *, english: bool) -> list[str]:  # noqa: C901 - one loop
     if len(run) > MAX_RUN:
         return [run]
     if run.isalpha():
-        return _known(run) or [run] if english else [run]
+        return _word_tokens(run) if english else [run]
+    if run[-1] in ",;!?." and (word := run[:-1]).isalpha():  # most runs with a mark are a word and that mark
+        parts = _word_tokens(word) if english else [word]
+        if run[-1] != "." or (
+            len(parts) == 1 and len(word) > 1 and word.islower() and run not in _ABBREVIATIONS
+        ):
+            return [*parts, run[-1]]
     low, high = 0, len(run)
     suffixes: list[str] = []
     tokens: list[str] = []
@@ -139,7 +149,16 @@ def split_run(run: str, *, english: bool) -> list[str]:  # noqa: C901 - one loop
         tokens += _inner(run[low:high])
     suffixes.reverse()
     tokens += suffixes
-    return list(_joined(tokens)) if english and 1 < len(tokens) <= MAX_JOINED else tokens
+    if english and 1 < len(tokens) <= MAX_JOINED and _MAY_JOIN.search(run):
+        return list(_joined(tokens))
+    return tokens
+
+
+def _word_tokens(word: str) -> list[str]:
+    """Return the tokens of a word of letters alone."""
+    if len(word) > _LONGEST_KNOWN or not word.endswith(_CONTRACTED):
+        return [word]
+    return _known(word) or [word]
 
 
 def _joined(tokens: list[str]) -> Iterator[str]:
@@ -249,7 +268,7 @@ def _split_infixes(text: str) -> Iterator[str]:
             and (_is_upper(text[end]) or text[end] in _QUOTES)
         ):
             continue
-        if end - start == 1 and mark not in "…–—" and not mark.isascii() and not is_symbol(mark):
+        if end - start == 1 and not mark.isascii() and mark not in "…–—" and not is_symbol(mark):
             continue
         yield text[done:start]
         yield mark

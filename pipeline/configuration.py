@@ -163,7 +163,7 @@ class FiltersConfig:
         Mapping[str, float],
         Key(
             "other thresholds than those of the preset (docs/guides/thresholds.md)",
-            example='thresholds."gopher_quality.fewest_words" = 30',
+            example="[filters.thresholds]",
         ),
     ] = field(default_factory=dict)
     obey: Annotated[

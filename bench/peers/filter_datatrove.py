@@ -1,10 +1,11 @@
 """Run datatrove's filters over the texts of a JSON lines file, each alone and as chains.
 
-usage: filter_datatrove.py TEXTS OUT [--chains-only]
+usage: filter_datatrove.py TEXTS OUT [--lid FILE] [--only NAME ...]
 
 A line of TEXTS has `text` and `url`. A line of OUT has for each rule and chain the reason of the drop, or an empty
 string; and hashes of the edited texts of kept documents. Prints one JSON line: CPU seconds of each chain after
-everything is loaded, number of documents, versions.
+everything is loaded, number of documents, versions. With --lid, the fastText model lid.176, there is also the chain
+`chain_english`: URL, language, Gopher twice, C4 with lines, FineWeb. --only runs some of the rules and chains.
 """
 
 import argparse
@@ -21,9 +22,11 @@ from datatrove.pipeline.filters import (
     FineWebQualityFilter,
     GopherQualityFilter,
     GopherRepetitionFilter,
+    LanguageFilter,
     URLFilter,
 )
 from datatrove.pipeline.filters.base_filter import BaseFilter
+from datatrove.utils.lid import FT176LID
 from datatrove.utils.text import split_into_parts
 from loguru import logger
 from tldextract import TLDExtract
@@ -75,12 +78,15 @@ def main() -> None:
     )
     parser.add_argument("texts", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--chains-only", action="store_true")
+    parser.add_argument("--lid", type=Path)
+    parser.add_argument("--only", nargs="*")
     args = parser.parse_args()
     logger.remove()
     every = rules()
-    if args.chains_only:
-        every = {name: filters for name, filters in every.items() if name.startswith("chain_")}
+    if args.lid:
+        FT176LID.MODEL_URL = str(args.lid)
+        every["chain_english"] = [*every["url"], LanguageFilter("en"), *every["chain_fineweb"]]
+    every = {name: filters for name, filters in every.items() if not args.only or name in args.only}
     for filters in every.values():
         verdict(filters, "Warm up. " * 100, "https://example.org/")  # loads spaCy and the lists
     costs = dict.fromkeys(every, 0.0)

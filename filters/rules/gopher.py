@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from filters.ngrams import RepeatedNgrams, repeated_ngrams
-from filters.text import ANALYSIS_VERSION, LINE_BREAK, PARAGRAPH_BREAK, AnalyzedText, Finding
+from filters.text import ANALYSIS_VERSION, LINE_BREAK, MAX_NUMBERED, PARAGRAPH_BREAK, AnalyzedText, Finding
 
 STOP_WORDS = frozenset({"the", "be", "to", "of", "and", "that", "have", "with"})
 BULLETS = ("•", "-")
@@ -154,11 +154,13 @@ class GopherRepetition:
                 return Finding(measurements=measured, reason=f"repeated_{what}s")
             if measured[f"repeated_{what}_characters"] > most_characters:
                 return Finding(measurements=measured, reason=f"repeated_{what}_characters")
+        # Of a text with more tokens, the characters up to the last of them count.
+        numbered = size * min(MAX_NUMBERED / max(text.token_count, 1), 1.0)
         for (n, most), found in self._repeats(text):
             top = n <= self.top[-1][0]
             name = f"top_{n}_gram" if top else f"repeated_{n}_gram"
             characters = found.top_characters() if top else found.repeated_characters()
-            measured[f"{name}_characters"] = characters / size
+            measured[f"{name}_characters"] = characters / numbered
             if measured[f"{name}_characters"] > most:
                 return Finding(measurements=measured, reason=name if top else f"{name}s")
         return Finding(measurements=measured, reason=None)

@@ -115,11 +115,8 @@ def test_runs_and_manifests_are_listed_and_shown(served):
     manifests = served.api("/api/manifests?step=process").json["manifests"]
     shown = served.api(f"/api/manifest?name={manifests[0]['manifest']}").json
     assert shown["part"] == manifests[0]["part"]
-    assert {each["name"].partition("/")[0] for each in shown["outputs"]} == {
-        "documents",
-        "verdicts",
-        "signatures",
-    }
+    folders = {"documents", "measurements", "verdicts", "signatures", "dropped_signatures"}
+    assert {each["name"].partition("/")[0] for each in shown["outputs"]} == folders
     (export,) = served.api("/api/exports").json
     assert export["sources"] == ["main"]
 

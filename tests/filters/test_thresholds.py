@@ -13,6 +13,8 @@ from core import InputError
 from filters.decision import MeasuredRows, decide
 from filters.measuring import Measurer, measured_columns, require_own_columns
 from filters.models.language import LanguagePrediction, LanguageRule
+from filters.rules.chosen_rules import RULES
+from filters.rules.fineweb2 import ByLanguage
 from filters.rules.presets import PRESETS, preset_rules
 from filters.text import AnalyzedText, Finding
 from filters.thresholds import measuring_recipe, relaxed, thresholds_of, with_thresholds
@@ -63,12 +65,15 @@ def first_reason(text, rules):
     return "", ""
 
 
-@pytest.mark.parametrize("preset", sorted(PRESETS))
+OTHERS = ('{"rule": "length", "most_words": 60}', "code_lines", "boilerplate")
+
+
+@pytest.mark.parametrize(("preset", "own"), [*((name, ()) for name in sorted(PRESETS)), ("none", OTHERS)])
 @given(
     text=TEXTS, language=st.sampled_from(LANGUAGES), score=st.floats(0, 1), wanted=st.sampled_from(["", "en"])
 )
-def test_a_decision_from_measurements_is_that_of_the_rules(preset, text, language, score, wanted):
-    rules = preset_rules(preset, [wanted] if wanted else [])
+def test_a_decision_from_measurements_is_that_of_the_rules(preset, own, text, language, score, wanted):
+    rules = preset_rules(preset, [wanted] if wanted else [], own)
     analyzed = AnalyzedText(text=text, language=language, language_score=score)
     decided = decide(rules, rows_of([analyzed], rules))
     assert (decided.rules[0], decided.reasons[0]) == first_reason(analyzed, rules)
@@ -94,10 +99,11 @@ def test_a_changed_threshold_decides_as_a_rule_that_was_made_with_it(text, langu
 
 
 def test_every_published_rule_has_thresholds_and_every_parameter_has_one_kind():
+    assert {name for name, kind in RULES.items() if not thresholds_of(kind())} == {"url_words"}
     for preset in PRESETS:
         for rule in preset_rules(preset, ["en"]):
             thresholds = thresholds_of(rule)
-            assert thresholds, rule.name
+            assert bool(thresholds) != isinstance(rule, ByLanguage), rule.name
             assert {each.measurement for each in thresholds} <= set(rule.measures)
             assert not {each.parameter.partition(".")[0] for each in thresholds} & set(measuring_recipe(rule))
 

@@ -135,6 +135,7 @@ def test_texts_of_a_few_words_are_dropped_as_datatrove_drops_them():
 
 def test_a_large_text_is_measured_up_to_a_million_tokens(monkeypatch):
     monkeypatch.setattr("filters.text.MAX_NUMBERED", 500)
+    monkeypatch.setattr("filters.rules.gopher.MAX_NUMBERED", 500)
     monkeypatch.setattr("filters.text.PIECE", 1000)
     once, twice = prose(480), f"{prose(480)} {prose(480)}"
     assert repetition(once) is None

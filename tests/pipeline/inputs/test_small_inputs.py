@@ -69,7 +69,7 @@ def test_many_small_texts_are_a_few_files_and_as_many_documents(files, tmp_path,
     directory = texts(tmp_path / "in", range(1_200))
     assert Counter(fates(files, directory).values()) == {"added": 1_200}
     run_step(files, process.step(FILTERS), process.parts(files, "s", FILTERS), process.work, pool=pool, progress=LineProgress())  # fmt: skip
-    assert len(list(files.list())) == 3 + 2 * 4
+    assert len(list(files.list())) == 3 + 2 * 6
     rows = [
         row
         for name in files.list("documents/s/")
@@ -230,7 +230,7 @@ def assert_archives_alone(found):
     assert {name: fate for name, fate in found.items() if fate != "index"} == {
         next(name for name in found if name.endswith(".warc.gz")): "added"
     }
-    assert len(found) == 1 + 1 + 2 + 3 + 2
+    assert len(found) == 1 + 1 + 2 + 5 + 2
 
 
 @pytest.mark.parametrize("below", ["", "project/"])
