@@ -85,7 +85,7 @@ def run_ours(texts: Path, out: Path) -> dict[str, float]:
         assert file is not None
         blocklist = UrlBlocklist(domains=frozenset(lines(file.read())), prefixes=frozenset())
     chain = (
-        UrlWords(**words),
+        UrlWords(hard=words["hard"], soft=words["soft"], parts=words["parts"]),
         LanguageRule(languages=("en",)),
         GopherRepetition(),
         GopherQuality(),

@@ -8,12 +8,15 @@ import re
 import subprocess
 import sys
 import tomllib
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from filters.rules.chosen_rules import RULES
+from filters.rules.presets import PRESETS
 from pipeline import configuration
 from pipeline.commands.app import app
 from pipeline.configuration_template import default_text, template
@@ -83,6 +86,42 @@ def reason_codes() -> str:
     ]
     lines += [f"| `{code}` | {words} |" for code, words in sorted(reasons.DESCRIPTIONS.items())]
     return "\n".join([*lines, ""])
+
+
+def rule_sets() -> str:
+    """Every preset and rule, with sources, parameters and measurements, as their docstrings say."""
+    lines = [
+        "# Rules\n",
+        "Generated from the code by `make docs`. `filters.preset` names a preset. `filters.rules` names rules, alone",
+        'or with parameters: `{rule = "gopher_quality", fewest_words = 30}`. A rule takes the place of the',
+        "preset's rule of its name, or comes behind the preset's rules.\n",
+        "| preset | rules, in order |",
+        "|---|---|",
+    ]
+    lines += [
+        f"| `{name}` | {', '.join(f'`{rule.name}`' for rule in rules) or 'none'} |"
+        for name, rules in PRESETS.items()
+    ]
+    by_module: dict[str, list[Any]] = {}
+    for kind in RULES.values():
+        by_module.setdefault(kind.__module__, []).append(kind)
+    documented = {**by_module, "filters.rules.fineweb2": [], "filters.word_tokens": []}
+    for name, kinds in documented.items():
+        module = import_module(name)
+        title, _, rest = (module.__doc__ or "").partition("\n\n")
+        lines += ["", f"## {name.rpartition('.')[2]}\n", title.strip(), "", rest.strip()]
+        for kind in kinds:
+            words = " ".join((kind.__doc__ or "").split())
+            lines += ["", f"### `{kind.name}`\n", f"{words}\n", "| parameter | default |", "|---|---|"]
+            lines += [f"| `{field.name}` | `{_short(field.default)}` |" for field in fields(kind)]
+            lines += ["", f"Measurements: {', '.join(f'`{each}`' for each in kind.measures)}."]
+    return "\n".join([*lines, ""])
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple) and value and all(isinstance(each, str) for each in value):
+        return f"{len(value)} words, {value[0]!r} first"
+    return repr(value)
 
 
 def rooms() -> str:
@@ -188,6 +227,7 @@ def main() -> int:
         ("metrics.md", metrics()),
         ("reasons.md", reason_codes()),
         ("rooms.md", rooms()),
+        ("rules.md", rule_sets()),
         ("api.md", api()),
     )
     for path, text in ((REFERENCE / name, text) for name, text in pages):

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from filters.characters import SENTENCE_TERMINALS, has_letter, is_punctuation, is_word
-from filters.tokens import split_run
+from filters.word_tokens import split_run
 from filters.words import is_unspaced
 
 IntArray = npt.NDArray[np.int64]

@@ -14,7 +14,7 @@ from filters import edits as text_edits
 from filters import lexicon as columns
 from filters.characters import is_word
 from filters.lexicon import IntArray, Lexicon, current_lexicon
-from filters.tokens import TOKENS_VERSION
+from filters.word_tokens import TOKENS_VERSION
 from filters.words import WORDS_VERSION, spaced, words
 
 ANALYSIS_VERSION = f"{TOKENS_VERSION} {WORDS_VERSION}"
@@ -58,7 +58,7 @@ class AnalyzedText:
 
     @cached_property
     def tokens(self) -> list[str]:
-        """Words and symbols in order, as `filters.tokens` splits them."""
+        """Words and symbols in order, as `filters.word_tokens` splits them."""
         lexicon = self._counts.lexicon
         numbers = (
             lexicon.tokens(lexicon.rows(lexicon.numbers(_runs(piece)))) for piece in _pieces(self.text)

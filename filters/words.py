@@ -7,7 +7,7 @@
 3. The marks that Ethiopic and Tibetan put between words count as spaces.
 
 `WORDS_VERSION` names these rules and the Unicode tables of the interpreter. It belongs in every recipe that counts
-words. Rules count tokens, which are finer (`filters.tokens`).
+words. Rules count tokens, which are finer (`filters.word_tokens`).
 """
 
 import re

@@ -8,7 +8,7 @@ too; stop words count each time, in any case; repeated units count with their fi
 characters; n-grams are those of words without punctuation; of several most frequent n-grams the longest counts; and a
 text in which no n-gram occurs twice passes.
 
-Unlike there, words are those of `filters.tokens` instead of Unicode segmentation. The removal of addresses from the
+Unlike there, words are those of `filters.word_tokens` instead of Unicode segmentation. The removal of addresses from the
 text is not part of it.
 """
 

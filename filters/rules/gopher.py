@@ -1,6 +1,6 @@
 """The rules of Gopher (Rae et al. 2021, table A1 and section A1.1), as datatrove applies them.
 
-Tokens are those of `filters.tokens`. As in datatrove: symbols count as tokens in denominators and in n-grams, but not
+Tokens are those of `filters.word_tokens`. As in datatrove: symbols count as tokens in denominators and in n-grams, but not
 in the number of words or their mean length; repeated n-grams count from their second occurrence on, relative to the
 characters of the whole text; a most frequent n-gram counts even if it occurs once, which drops texts of a few words;
 stop words are distinct and in lower case; bullets are `•` and `-`; blank lines count in the shares of lines.

@@ -6,7 +6,7 @@ most 10 words, "items in cart", "Read more..." at the end and "Sign-in" at the s
 
 Source: mlfoundations/dclm, baselines_configs/dclm_baseline_refinedweb.yaml and mappers/modifiers.py. As there, "more
 than half" is meant (the paper gives no number for capitals), and any three characters may stand for the dots behind
-"Read more". Unlike there, words are those of `filters.tokens`, not of Unicode segmentation.
+"Read more". Unlike there, words are those of `filters.word_tokens`, not of Unicode segmentation.
 """
 
 import re

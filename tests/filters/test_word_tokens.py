@@ -10,7 +10,7 @@ from filters import lexicon
 from filters.characters import has_letter, is_word
 from filters.lexicon import Lexicon
 from filters.text import AnalyzedText
-from filters.tokens import split_run
+from filters.word_tokens import split_run
 
 RUNS = {
     "Hello,": ["Hello", ","],
