@@ -44,4 +44,5 @@ def analyzed(document: Document, language: LanguagePrediction) -> AnalyzedText:
         language_score=language.score,
         language_share=language.share,
         url=document.url,
+        license=document.license,
     )

@@ -15,7 +15,7 @@ from filters import lexicon as columns
 from filters.characters import is_word
 from filters.lexicon import IntArray, Lexicon, current_lexicon
 from filters.word_tokens import TOKENS_VERSION
-from filters.words import WORDS_VERSION, spaced
+from filters.words import WORDS_VERSION, spaced, words
 
 ANALYSIS_VERSION = f"{TOKENS_VERSION} {WORDS_VERSION}"
 """Names how texts are split. It belongs in the recipe of every rule that counts tokens, words or sentences."""
@@ -26,6 +26,10 @@ MAX_NUMBERED = 1_000_000
 PIECE = 1 << 20
 """Characters of a text that are split at a time."""
 _SPACE = re.compile(r"\s")
+
+
+MAX_PLAIN = 1 << 20
+"""Characters of a piece of a text whose plain words are in memory together."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class AnalyzedText:
     """Share of the text that is in its language; 1.0 if it was not measured."""
     url: str = ""
     """Address of the document; empty if unknown."""
+    license: str = ""
+    """URL of the licence that the page's markup states, or empty."""
 
     def edited(self, edits: Sequence[Edit]) -> "AnalyzedText":
         """Return the edited text, in the same language. Raise `ValueError` if the edits do not fit the text."""
@@ -65,6 +71,26 @@ class AnalyzedText:
     def words(self) -> list[str]:
         """Tokens in order, without those that are only punctuation."""
         return list(filter(is_word, self.tokens))
+
+    def plain_words(self) -> Iterable[list[str]]:
+        """Return words in order and in lower case, as `filters.words` splits them. A long text is split piece by piece,
+        so that its words are never in memory together.
+        """
+        return (self._plain_words,) if len(self.text) <= MAX_PLAIN else self._plain_pieces()
+
+    @cached_property
+    def _plain_words(self) -> list[str]:
+        return words(self.text.lower())
+
+    def _plain_pieces(self) -> Iterator[list[str]]:
+        start = 0
+        while start < len(self.text):
+            end = start + MAX_PLAIN
+            # A word that lies across the end of a piece belongs to the next one, unless it is endless.
+            space = self.text.rfind(" ", start + MAX_PLAIN // 2, end) if end < len(self.text) else -1
+            end = end if space < 0 else space
+            yield words(self.text[start:end].lower())
+            start = end
 
     @property
     def token_count(self) -> int:
@@ -114,7 +140,8 @@ class AnalyzedText:
             rows = self._counts.only_rows
             if rows is None:
                 rows = lexicon.rows(lexicon.numbers(_runs(piece)))
-            lengths = [len(_runs(line)) for line in piece.split("\n")]
+            lines = (piece if piece.isascii() else spaced(piece)).split("\n")
+            lengths = list(map(len, map(str.split, lines)))
             is_first = np.zeros(len(rows) + 1, dtype=bool)
             is_first[np.cumsum(lengths[:-1], dtype=np.int64)] = True
             starts, has_ended = columns.sentence_starts(rows, is_first[:-1], has_ended=has_ended)

@@ -25,6 +25,7 @@ from crawler.render.render_settings import RenderSettings
 from crawler.wire.wire_settings import WireSettings
 from extract.engines.page_engine import MARKDOWN, EngineName
 from extract.rights import OBEYABLE
+from filters.signals.signal_settings import SignalSettings
 from frontier.pace import BudgetSettings, PaceSettings
 from pipeline.fleet_settings import FleetSettings
 from pipeline.prices import Prices
@@ -209,6 +210,7 @@ class FiltersConfig:
             "a file of domains or beginnings of URLs that are not kept, one a line; relative to this directory"
         ),
     ] = ""
+    signals: SignalSettings = field(default_factory=SignalSettings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -451,6 +453,7 @@ def _wanted(key: str, setting: Setting) -> str:
         int | None: "a whole number",
         tuple[str, ...]: "a list of strings",
         Mapping[str, float]: "a table of numbers",
+        tuple[float, ...]: "a list of numbers",
         Mapping[str, Mapping[str, Any]]: f'tables such as [{key}."example.org"]',
     }
     return words.get(kind, "a number")

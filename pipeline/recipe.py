@@ -20,6 +20,7 @@ from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.open_project import OpenProject
 from pipeline.runs import record_run
 from pipeline.steps import blocklist, process
+from pipeline.steps.records import signal_files
 from pipeline.terminal.progress import Progress
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def run_all(  # noqa: PLR0913 - the options of the command
 
     _ = project.config.contact  # raises if none is set
     blocklist.put_blocklist(project.store, project.directory, project.config.filters.blocklist)
-    process.step(project.config.filters)
+    process.step(signal_files.stored_filters(project.store, project.directory, project.config.filters))
     vocabulary = load_tokenizer_file(tokenizer)
     export_directory.check_free(out)
     names = (plan.crawl,)
@@ -92,7 +93,7 @@ def process_sources(
     project: OpenProject, names: tuple[str, ...], pool: WorkerPool, progress: Progress
 ) -> run_step.StepSummary:
     """Extract and filter every sealed record of the sources that is not processed yet."""
-    filters = project.config.filters
+    filters = signal_files.stored_filters(project.store, project.directory, project.config.filters)
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
     numbers = project.config.dedup.permutations
     step = process.step(filters, blocked, permutations=numbers)

@@ -28,6 +28,7 @@ from pipeline.open_project import OpenProject
 from pipeline.reports import report
 from pipeline.reports.kept_documents import kept_documents
 from pipeline.steps import process
+from pipeline.steps.records import signal_files
 from pipeline.terminal.progress import stderr_progress
 from shards import Dataset
 from shards.tokenizer import load_tokenizer_file
@@ -149,7 +150,9 @@ class Project:
         part is in quarantine; all others are made.
         """
         chosen = require_sources(self._opened, list(names))
-        process.step(self._opened.config.filters)  # wrong filters are refused before anything is forgotten
+        opened = self._opened
+        stored = signal_files.stored_filters(opened.store, opened.directory, opened.config.filters)
+        process.step(stored)  # wrong filters are refused before anything is forgotten
         for name in chosen if redo else ():
             process.delete_results(self._opened.store, name)
         with self._opened.worker_pool(workers) as pool:

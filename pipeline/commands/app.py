@@ -27,6 +27,7 @@ from pipeline.commands.step_commands import (
     judge_command,
     process,
 )
+from pipeline.commands.training import train_command
 from pipeline.telemetry.json_log import LOG_FORMAT_VARIABLE, LogFormat
 from pipeline.telemetry.trace_context import command_telemetry
 from pipeline.terminal.output import echo, run_command
@@ -133,6 +134,11 @@ app.add_typer(
     fleet_commands.app,
     name="fleet",
     help="Run the workers of a crawl, on one machine or on many.",
+)
+app.add_typer(
+    train_command.app,
+    name="train",
+    help="Train models of quality, languages and perplexity on your own texts.",
 )
 app.add_typer(
     catalog_commands.app,

@@ -71,12 +71,14 @@ def process(
     from pipeline.engine.quarantine import remove_marks
     from pipeline.open_project import OpenProject
     from pipeline.steps.process import NAME, delete_results, step
+    from pipeline.steps.records.signal_files import stored_filters
     from pipeline.terminal.progress import stderr_progress
 
     opened = OpenProject.at(project)
     # A crawl may be followed before it has sealed a file.
     chosen = tuple(map(check_name, names)) if follow and names else require_sources(opened, names)
-    step(opened.config.filters)  # an invalid filter configuration must raise before results are deleted
+    # An invalid filter configuration must raise before results are deleted.
+    step(stored_filters(opened.store, opened.directory, opened.config.filters))
     if redo:
         for name in chosen:
             delete_results(opened.store, name)
@@ -128,11 +130,13 @@ def judge_command(
     from pipeline.commands import results
     from pipeline.open_project import OpenProject
     from pipeline.steps.records.rule_set import rule_set, rules_of, with_settings
+    from pipeline.steps.records.signal_files import stored_filters
     from pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set
     from pipeline.terminal.progress import stderr_progress
 
     opened = OpenProject.at(project)
-    chosen = rule_set(with_settings(opened.config.filters, settings or ()))
+    filters = with_settings(opened.config.filters, settings or ())
+    chosen = rule_set(stored_filters(opened.store, opened.directory, filters))
     rules_of(chosen)  # an unknown threshold must raise before a set is deleted
     sources = require_sources(opened, names)
     check_set_name(name)

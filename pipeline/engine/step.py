@@ -5,12 +5,23 @@ redo: some inputs, named by digest and range, from which one worker makes some o
 fingerprint of both together, and results with another fingerprint are refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from storage.manifest import Input, fingerprint
 from storage.store import Store
+
+if TYPE_CHECKING:
+    from pipeline.engine.part_store import PartStore
+
+
+class Preparation(NamedTuple):
+    """What a worker process does before it is confined: it loads models of the user, whose libraries open files."""
+
+    load: Callable[["PartStore", Sequence[str]], object]
+    names: tuple[str, ...]
+    """Objects that `load` reads. A worker process with another preparation is replaced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +52,7 @@ class Part:
     """Further parameters of the work, such as a range of rows. They follow from recipe and inputs."""
     reads: tuple[str, ...] = ()
     """Objects that the work may read besides the inputs."""
+    preparation: Preparation | None = None
     writes: tuple[str, ...]
     """All objects that the work makes."""
     stores: Mapping[str, Store] = field(default_factory=dict)

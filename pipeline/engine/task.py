@@ -90,6 +90,8 @@ class Assignment:
     """The store of each object that the work must make, by name."""
     trace: TraceContext
     """The trace that making the part belongs to."""
+    prepares: tuple[str, ...] = ()
+    """Objects that the worker process must have loaded before it was confined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +111,8 @@ class Task:
         attempt = Attempt(
             step=self.step, part=replace(part, stores={}), work=self.work, crashing_items=self.crashing_items
         )
-        reads = (*(span.name for span in part.inputs), *part.reads)
+        models = part.preparation.names if part.preparation is not None else ()
+        reads = (*(span.name for span in part.inputs), *part.reads, *models)
         return Assignment(
             attempt=pickle.dumps(attempt),
             step=self.step,
@@ -121,6 +124,7 @@ class Task:
             reads={name: part.stores.get(name, self.store) for name in reads},
             writes={name: part.stores.get(name, self.store) for name in part.writes},
             trace=self.trace,
+            prepares=models,
         )
 
 

@@ -24,6 +24,7 @@ from typing import TypeVar
 from core import InputError
 from frontier import Frontier, WorkerFigures, WorkerReport, crawl_names
 from frontier.link.connect import connect
+from pipeline.configuration import FiltersConfig
 from pipeline.engine import quarantine, run_step
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.run_step import StepSummary
@@ -33,6 +34,7 @@ from pipeline.open_crawl import find_crawl
 from pipeline.open_project import OpenProject
 from pipeline.runs import record_run
 from pipeline.steps import blocklist, process
+from pipeline.steps.records import signal_files
 from pipeline.terminal.progress import Progress
 from storage.archive.open_files import open_archive_files
 from storage.manifest import load_manifest, manifest_name
@@ -147,13 +149,14 @@ def follow(
     """Process the files that these sources seal, until their crawls are drained and no file is unprocessed; with
     `sharing`, until that says stop.
     """
-    filters = project.config.filters
+    filters = signal_files.stored_filters(project.store, project.directory, project.config.filters)
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
     step = process.step(filters, blocked, permutations=project.config.dedup.permutations)
     backlog = Backlog(progress)
     with project.frontier_address() as address, record_run(project, step, names) as record:
         most = CLAIMED_PARTS * pool.workers if sharing else None
-        watcher = _SealedPartWatcher(project, address, names, backlog, blocked, sharing, most)
+        named = replace(filters, blocklist=blocked)
+        watcher = _SealedPartWatcher(project, address, names, backlog, named, sharing, most)
         with watcher.open():
             while True:
                 # The order matters: parts found last are in the queue before the watcher says that it is finished.
@@ -192,12 +195,13 @@ class _SealedPartWatcher:
         address: str,
         names: tuple[str, ...],
         backlog: Backlog,
-        blocked: str,
+        filters: FiltersConfig,
         sharing: Sharing | None,
         most_claims: int | None,
     ) -> None:
         self._project, self._address, self._names, self._backlog = project, address, names, backlog
-        self._blocked, self._sharing, self._most_claims = blocked, sharing, most_claims or 0
+        self._filters, self._sharing, self._most_claims = filters, sharing, most_claims or 0
+        """The filters, with the names of their files in the storage."""
         self._follower = sharing.member if sharing else f"{socket.gethostname()}-{os.getpid()}"
         self._unclaimed: dict[str, Part] = {}
         """Parts that this processor has not claimed, by name, the oldest first."""
@@ -239,7 +243,8 @@ class _SealedPartWatcher:
 
     def _find_parts(self) -> bool:
         """Find the parts of files that were sealed since the last call. Return whether there were any."""
-        store, config = self._project.store, self._project.config
+        store, filters = self._project.store, self._filters
+        permutations = self._project.config.dedup.permutations
         fresh: list[Part] = []
         is_first = not self._seen
         for source in self._names:
@@ -249,11 +254,7 @@ class _SealedPartWatcher:
                     manifest = load_manifest(store, name)
                     parts = list(
                         process.parts_of(
-                            store,
-                            manifest,
-                            config.filters,
-                            self._blocked,
-                            permutations=config.dedup.permutations,
+                            store, manifest, filters, filters.blocklist, permutations=permutations
                         )
                     )
                     # Files that are found later were sealed since the last search.

@@ -18,12 +18,13 @@ from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
 from pipeline.steps.records.process_parameters import ProcessParameters
 from pipeline.steps.records.rule_set import rule_set, rules_recipe
+from pipeline.steps.records.stored_signals import file_names, preparation
 from storage.manifest import Input, Manifest, Output, manifest_name, manifests
 from storage.store import Store
 from storage.warc.cdxj import read as read_cdxj
 
 NAME = "process"
-VERSION = 6
+VERSION = 7
 RECORDS_PER_PART = 1000
 PERMUTATIONS = 112
 """Numbers of a MinHash if the configuration does not say otherwise (`filters.dedup.signature.PERMUTATIONS`)."""
@@ -89,7 +90,8 @@ def parts_of(
         name = f"{source}/part-{stem}-{first:012d}"
         yield Part(
             name=name,
-            reads=(blocklist_name,) if blocklist_name else (),
+            reads=(*([blocklist_name] if blocklist_name else []), *file_names(filters.signals)),
+            preparation=preparation(filters.signals),
             writes=tuple(f"{table}/{name}.parquet" for table in TABLES),
             inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
             parameters=ProcessParameters(

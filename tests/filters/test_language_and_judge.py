@@ -20,7 +20,7 @@ SENTENCES = {
 
 
 def document(text):
-    return SimpleNamespace(id="0", text=text, url="")
+    return SimpleNamespace(id="0", text=text, url="", license="")
 
 
 @pytest.mark.parametrize("code", SENTENCES)

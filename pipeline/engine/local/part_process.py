@@ -1,8 +1,8 @@
 """`PartProcess`: one worker process that makes parts. Its crash, or its takeover by a page, costs its part and no more.
 
 1. The process starts when there is something to make, and again after its death.
-2. It is confined (`isolation`) before its work reads the first byte. It reaches the storage only through a pipe to
-   `pipeline.engine.local.part_server`.
+2. It is confined (`isolation`) before its work reads the first byte. Models of the user are loaded before that
+   (`Preparation`). It reaches the storage only through a pipe to `pipeline.engine.local.part_server`.
 3. It is replaced between two parts when it has grown beyond `MAX_RSS` or made `MAX_PARTS`, because native parsers
    fragment memory.
 4. It may allocate its share of the machine's memory and no more. Running out of it is a crash of the current item, not
@@ -82,6 +82,8 @@ class PartProcess:
         self._watchdog: PartWatchdog | None = None
         self._begun = False
         self._made = 0
+        self._prepared: tuple[str, ...] = ()
+        self._prepared_rss = 0
         self._lock = threading.Lock()
         self._killed = False
 
@@ -100,11 +102,7 @@ class PartProcess:
         started = time.monotonic()
         with PartServer(assignment, most_bytes=self._memory) as server:
             try:
-                process = self._process or self._start()
-                process.pipe.send_bytes(assignment.attempt)
-                if not self._begun:
-                    process.pipe.recv_bytes(0)
-                    self._begun = True
+                process = self._begin(assignment, server)
                 message = self._answer_requests(process, server)
             except (EOFError, OSError):
                 return self._death(patience_s=EXIT_TIMEOUT_S)
@@ -118,9 +116,11 @@ class PartProcess:
                 raise
             self._made += 1
             rss = resident_bytes(process.pid)
-            if self._made >= MAX_PARTS or rss > MAX_RSS:
+            if self._made >= MAX_PARTS or rss > MAX_RSS + self._prepared_rss:
                 self.close()
             if isinstance(message, ErrorMessage):
+                if assignment.prepares:
+                    self.close()  # its models may be missing
                 return TaskFailure(error=server.work_error(message), detail=sanitize(message.detail))
             try:
                 outputs = server.seal(message)
@@ -155,6 +155,25 @@ class PartProcess:
                 _run_parts, mark, self._memory, is_confined=True, descriptors=(mark,)
             )
             return self._process
+
+    def _begin(self, assignment: Assignment, server: PartServer) -> WorkerProcess:
+        """Send the part to a process that is confined, and has loaded what the part needs loaded. Return it."""
+        if assignment.prepares and assignment.prepares != self._prepared:
+            self.close()  # a confined process cannot load models
+        process = self._process or self._start()
+        process.pipe.send_bytes(assignment.attempt)
+        if not self._begun:
+            self._serve_preparation(process, server)
+            self._prepared, self._begun = assignment.prepares, True
+            self._prepared_rss = resident_bytes(process.pid)
+        return process
+
+    def _serve_preparation(self, process: WorkerProcess, server: PartServer) -> None:
+        """Serve requests until the process is confined. It has read nothing of strangers yet."""
+        while request := process.pipe.recv_bytes(messages.MAX_MESSAGE_BYTES):
+            message = messages.decode_worker_message(request)
+            assert not isinstance(message, SealPart | ErrorMessage), "it sends them when it is confined"
+            process.pipe.send_bytes(messages.encode(server.respond(message)))
 
     def _answer_requests(self, process: WorkerProcess, server: PartServer) -> SealPart | ErrorMessage:
         """Serve requests until the process reports the end of its part. Raise `ThresherError` if an output is lost."""
@@ -194,6 +213,7 @@ class PartProcess:
             process, self._process = self._process, None
             self._begun = False
             self._made = 0
+            self._prepared = ()
         return None if process is None else process.close(patience_s)
 
     def __repr__(self) -> str:
@@ -221,19 +241,33 @@ class _PipeLogHandler(logging.Handler):
 def _run_parts(pipe: Connection, mark: int, memory: int) -> None:
     """Make parts one after the other in this process, until the pipe closes."""
     marked, store, cpu = SharedInt(mark), PartStore(partial(_request, pipe)), 0.0
-    is_confined = False
+    is_confined, problem = False, None
     with suppress(EOFError, BrokenPipeError):
         while True:
             attempt: Attempt = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from the parent; it imports the work
             if not is_confined:
+                problem = _prepare(attempt, store)
                 confine(ConfinementLimits(memory_bytes=memory))
                 logging.getLogger().addHandler(_PipeLogHandler(pipe))
                 pipe.send_bytes(b"")
                 is_confined = True
-            ended = _run_attempt(attempt, store, ItemTracker(marked, attempt.crashing_items), cpu)
+            ended = problem or _run_attempt(attempt, store, ItemTracker(marked, attempt.crashing_items), cpu)
+            problem = None
             cpu = cpu_seconds()
             marked.value = NO_ITEM
             pipe.send_bytes(messages.encode(ended))
+
+
+def _prepare(attempt: Attempt, store: PartStore) -> ErrorMessage | None:
+    """Load what the part needs loaded before the process is confined. Return the error if that fails."""
+    try:
+        if attempt.part.preparation is not None:
+            attempt.part.preparation.load(store, attempt.part.preparation.names)
+    except ThresherError as error:
+        return ErrorMessage(type(error).__name__, str(error))
+    except Exception as error:  # noqa: BLE001 - a library refuses the file
+        return ErrorMessage(ThresherError.__name__, f"{type(error).__name__}: {error}")
+    return None
 
 
 def _run_attempt(

@@ -28,6 +28,7 @@ from filters.dedup.signature import sign
 from filters.judge import analyzed
 from filters.measuring import Measurer, measured_columns
 from filters.models.language_codes import canonical
+from filters.signals.licenses import stated_license_url
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
@@ -37,6 +38,7 @@ from pipeline.steps.language_precheck import cached_recogniser, is_other_languag
 from pipeline.steps.records.measured_rows import measured_rows
 from pipeline.steps.records.process_parameters import ProcessParameters
 from pipeline.steps.records.rule_set import rules_of
+from pipeline.steps.records.stored_signals import StoredFiles
 from storage import sealed_reading, tables
 from storage.commoncrawl import index_facts
 from storage.manifest import Input
@@ -90,7 +92,7 @@ def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) 
     """Make the tables of one part."""
     (span,) = part.inputs
     task: ProcessParameters = part.parameters
-    chosen, languages = rules_of(task.rules), task.rules.languages
+    chosen, languages = rules_of(task.rules, StoredFiles(store)), task.rules.languages
     reader = _RecordReader(
         parameters=task,
         measurer=Measurer(chosen),
@@ -212,6 +214,8 @@ class _RecordReader(NamedTuple):
             found = dataclasses.replace(found, language=language.code)
             refusal = rights_of(found).refusal(self.parameters.obey)
             measured = None if refusal is not None else self.measurer.measure(analyzed(found, language))
+            if not found.license:
+                found = dataclasses.replace(found, license=stated_license_url(found.text))
         with failure_boundary("sign"):
             text_bytes = tables.require_storable(found)
             if measured is None:

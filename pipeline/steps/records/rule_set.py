@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import InputError
+from filters.signals.signal_settings import SignalSettings
 from pipeline.configuration import LANGUAGE, FiltersConfig
 
 if TYPE_CHECKING:
     from filters.models.language import LanguageModel
+    from filters.signals.signal_rules import SignalFiles
     from filters.text import Rule
 
 
@@ -27,6 +29,8 @@ class RuleSet(NamedTuple):
     """Minimum scores of languages other than the model's own, sorted."""
     thresholds: tuple[tuple[str, float], ...] = ()
     """Thresholds other than the rules' own, by `rule.parameter`, sorted."""
+    signals: SignalSettings = SignalSettings()
+    """Signals; paths are names in the storage (`pipeline.steps.records.signal_files`)."""
 
 
 def rule_set(filters: FiltersConfig) -> RuleSet:
@@ -38,6 +42,7 @@ def rule_set(filters: FiltersConfig) -> RuleSet:
         language_model=filters.language_model,
         language_thresholds=tuple(sorted(filters.language_thresholds.items())),
         thresholds=tuple(sorted(filters.thresholds.items())),
+        signals=filters.signals,
     )
 
 
@@ -67,14 +72,21 @@ def with_settings(filters: FiltersConfig, settings: Iterable[str]) -> FiltersCon
     return filters
 
 
-def rules_of(chosen: RuleSet) -> tuple[Rule, ...]:
-    """Return the rules in their order. Raise `InputError` if a preset, a rule or a threshold is not known."""
+def rules_of(chosen: RuleSet, files: SignalFiles | None = None) -> tuple[Rule, ...]:
+    """Return the rules in their order. Rules that measure a text need `files`.
+
+    Raise `InputError` if a preset, a rule or a threshold is not known, or if two rules have one name.
+    """
     from filters.rules.presets import LanguageOptions, preset_rules
+    from filters.signals.signal_rules import signal_rules
     from filters.thresholds import with_thresholds
 
     language = LanguageOptions(model=chosen.language_model, thresholds=chosen.language_thresholds)
-    rules = preset_rules(chosen.preset, chosen.languages, chosen.own, language)
-    return with_thresholds(rules, dict(chosen.thresholds))
+    first = preset_rules(chosen.preset, chosen.languages, chosen.own, language)
+    signals = signal_rules(chosen.signals, files)
+    if taken := {rule.name for rule in first} & {rule.name for rule in signals}:
+        raise InputError(f"filters.rules: a rule of Thresher has the name {min(taken)!r}; give yours another")
+    return with_thresholds((*first, *signals), dict(chosen.thresholds))
 
 
 def rules_recipe(chosen: RuleSet) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def test_prose_in_any_script_passes(declaration):
     rows = [json.loads(line) for line in raw.split("\n") if line]
     body = "\n".join(row["text"] for row in rows if row["udhr"] == declaration)
     verdict = judge(
-        SimpleNamespace(id="0", text=body, url=""),  # type: ignore[arg-type]
+        SimpleNamespace(id="0", text=body, url="", license=""),  # type: ignore[arg-type]
         LanguagePrediction(code="", score=1),
         preset_rules("gopher", []),
     )

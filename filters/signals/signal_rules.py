@@ -1,0 +1,96 @@
+"""The rules that `SignalSettings` switches on, in their order: cheap ones first, masking last."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
+
+from filters.signals import signal_thresholds  # noqa: F401 - it registers functions
+from filters.signals.classifier_rule import ClassifierRule
+from filters.signals.contamination import ContaminationRule, KnownHashes
+from filters.signals.licenses import LicenseRule
+from filters.signals.perplexity import MAX_PERPLEXITY, PerplexityRule
+from filters.signals.pii import PiiMasking
+from filters.signals.signal_settings import SignalSettings
+from filters.signals.word_lists import Phrases, WordListRule
+from filters.text import Rule
+
+
+class SignalFiles(Protocol):
+    """The stored files. A rule asks for one whenever it measures a text."""
+
+    def word_lists(self, name: str) -> Mapping[str, Phrases]:
+        """Return the phrases of word lists by language."""
+        ...
+
+    def ngrams(self, name: str) -> KnownHashes:
+        """Return the hashes of the n-grams of benchmarks."""
+        ...
+
+    def classifier(self, name: str) -> Callable[[str, str], float]:
+        """Return a function of a text and a label: the score of the label."""
+        ...
+
+    def scorer(self, name: str) -> Callable[[str], float]:
+        """Return a function of a line: the log10 of its probability."""
+        ...
+
+
+def signal_rules(settings: SignalSettings, files: SignalFiles | None) -> tuple[Rule, ...]:
+    """Return the rules. The paths in `settings` are names of stored files. Without `files` no text can be measured."""
+    return tuple(_rules(settings, files or _NoFiles()))
+
+
+class _NoFiles:
+    """What rules have that decide by stored measurements, or only say their recipes."""
+
+    def word_lists(self, name: str) -> Mapping[str, Phrases]:
+        raise LookupError(name)
+
+    def ngrams(self, name: str) -> KnownHashes:
+        raise LookupError(name)
+
+    def classifier(self, name: str) -> Callable[[str, str], float]:
+        raise LookupError(name)
+
+    def scorer(self, name: str) -> Callable[[str], float]:
+        raise LookupError(name)
+
+
+def _rules(settings: SignalSettings, files: SignalFiles) -> Iterator[Rule]:
+    if settings.licenses:
+        yield LicenseRule(wanted=settings.licenses)
+    if settings.word_lists:
+        yield WordListRule(
+            lists=settings.word_lists, most=settings.max_listed_words, phrases=files.word_lists
+        )
+    if settings.benchmarks:
+        yield ContaminationRule(
+            benchmarks=settings.benchmarks[0],
+            n=settings.benchmark_words,
+            most=settings.max_contamination,
+            hashes=files.ngrams,
+        )
+    if settings.toxicity_model:
+        yield ClassifierRule(
+            name="toxicity",
+            model=settings.toxicity_model,
+            label=settings.toxicity_label,
+            most=settings.max_toxicity,
+            classifier=files.classifier,
+        )
+    if settings.quality_model:
+        yield ClassifierRule(
+            name="quality",
+            model=settings.quality_model,
+            label=settings.quality_label,
+            least=settings.min_quality,
+            classifier=files.classifier,
+        )
+    if settings.perplexity_model:
+        yield PerplexityRule(
+            model=settings.perplexity_model,
+            least=settings.min_perplexity,
+            most=settings.max_perplexity or MAX_PERPLEXITY,
+            scorer=files.scorer,
+        )
+    if settings.mask:
+        yield PiiMasking(kinds=settings.mask, regions=settings.mask_regions, key=settings.key)

@@ -1,0 +1,82 @@
+"""Train a fastText classifier (Joulin et al. 2016, arXiv:1607.01759) with floret, Explosion's fork of fastText.
+
+1. Training runs in one thread with a fixed seed: the same texts in the same order give the same bytes.
+2. floret's files have two numbers more than fastText's. They are taken out, so every fastText reads the model.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from core import Unavailable
+from filters.signals.fasttext_file import LABEL, model_input, open_path
+
+SEED = 0
+_ARGUMENTS = 8
+"""Bytes of magic and version, before the arguments."""
+_EXTRA = slice(_ARGUMENTS + 4 * 11, _ARGUMENTS + 4 * 13)
+"""Bytes of the two arguments that only floret has: the twelfth and thirteenth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingOptions:
+    """Parameters of the training. The defaults are fastText's, but for pairs of words, as DCLM trains."""
+
+    dimensions: int = 100
+    epochs: int = 5
+    learning_rate: float = 0.1
+    word_ngrams: int = 2
+    characters: tuple[int, int] = (0, 0)
+    """Lengths of the n-grams of characters, from and to; 0 for none."""
+    buckets: int = 200_000
+    """Slots for n-grams; fastText's default of 2,000,000 makes models of 800 MB."""
+    min_count: int = 1
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """Every parameter, and the seed."""
+        return {**asdict(self), "characters": list(self.characters), "seed": SEED}
+
+
+def train_classifier(examples: Iterable[tuple[str, str]], options: TrainingOptions) -> bytes:
+    """Return a fastText model that tells labels apart. `examples` are labels and texts, in any order.
+
+    The file of the examples is held in memory. Raise `Unavailable` if floret is not installed.
+    """
+    try:
+        import floret  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise Unavailable(
+            "training needs floret; install the extra 'signals' (docs/guides/install.md)"
+        ) from error
+    lines = [f"{LABEL}{label} {model_input(text)}\n" for label, text in _interleaved(examples)]
+    shortest, longest = options.characters
+    with open_path("".join(lines).encode()) as source, open_path(b"") as target:
+        model = floret.train_supervised(
+            source,
+            dim=options.dimensions,
+            epoch=options.epochs,
+            lr=options.learning_rate,
+            wordNgrams=options.word_ngrams,
+            minn=shortest,
+            maxn=longest,
+            bucket=options.buckets,
+            minCount=options.min_count,
+            thread=1,
+            seed=SEED,
+            verbose=0,
+        )
+        model.save_model(target)
+        with open(target, "rb") as file:  # noqa: PTH123 - a path in memory
+            data = file.read()
+    return data[: _EXTRA.start] + data[_EXTRA.stop :]
+
+
+def _interleaved(examples: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the examples in an order that mixes labels: stochastic descent forgets a label that it sees no more."""
+    import xxhash  # noqa: PLC0415 - only here
+
+    return sorted(
+        examples,
+        key=lambda each: (xxhash.xxh3_64_intdigest(each[1].encode(errors="surrogatepass"), SEED), each),
+    )

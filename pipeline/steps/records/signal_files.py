@@ -1,0 +1,191 @@
+"""The files that `[filters]` names for signals: they are checked, and put into the storage under their digests."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from core import InputError
+from filters.signals.pseudonyms import MIN_KEY_BYTES
+from filters.signals.signal_settings import SignalSettings
+from pipeline.configuration import FiltersConfig
+from pipeline.steps.records.stored_signals import KENLM, PREFIX
+from storage.store import Store
+
+LOGGER = logging.getLogger(__name__)
+
+
+def stored_filters(store: Store, directory: Path, filters: FiltersConfig) -> FiltersConfig:
+    """Put the files of `filters` into the storage, and return `filters` with their names there and with the secret.
+
+    Paths are relative to `directory`. Raise `InputError` if a file cannot be read or is not what its key names.
+    """
+    settings = filters.signals
+    _require_packages(settings)
+    stored = replace(
+        settings,
+        key=_secret(directory, settings.mask_key),
+        word_lists=_stored_lists(store, directory, settings.word_lists),
+        toxicity_model=_stored_classifier(
+            store, directory, "toxicity_model", settings.toxicity_model, settings.toxicity_label
+        ),
+        quality_model=_stored_classifier(
+            store, directory, "quality_model", settings.quality_model, settings.quality_label
+        ),
+        perplexity_model=_stored_perplexity(store, directory, settings.perplexity_model),
+        benchmarks=_stored_benchmarks(store, directory, settings),
+    )
+    return replace(filters, signals=stored)
+
+
+def _require_packages(settings: SignalSettings) -> None:
+    """Raise `InputError` if a package is missing that these signals need."""
+    kinds = set(settings.mask)
+    needed = {
+        "phonenumbers": 'filters.mask with "phone"' if "phone" in kinds else "",
+        "stdnum": 'filters.mask with "card" or "iban"' if kinds & {"card", "iban"} else "",
+        "kenlm": "filters.perplexity_model" if settings.perplexity_model else "",
+    }
+    for module, key in needed.items():
+        if key and find_spec(module) is None:
+            raise InputError(
+                f"{key} needs the package {module}; install the extra 'signals' (docs/guides/install.md)"
+            )
+
+
+def _stored_lists(store: Store, directory: Path, written: str) -> str:
+    from filters.signals.word_lists import LIST_NAME, encode_lists
+
+    if not written:
+        return ""
+    path = directory / written
+    if path.is_dir():
+        named = {each: LIST_NAME.fullmatch(each.name) for each in sorted(path.iterdir()) if each.is_file()}
+        lists: dict[str, list[str]] = {}
+        for each, name in named.items():
+            if name is not None:
+                lists.setdefault(name[1], []).extend(_list_of("word_lists", each))
+        if not lists:
+            raise InputError(
+                f"filters.word_lists = {written!r}: no file of the directory is named as a language, such as en or"
+                " en.txt"
+            )
+    else:
+        lists = {"": _list_of("word_lists", path)}
+    return _put(store, "words", "json", encode_lists(lists))
+
+
+def _list_of(key: str, path: Path) -> list[str]:
+    from filters.signals.word_lists import parse_list
+
+    try:
+        return parse_list(_read(key, path).decode().splitlines())
+    except UnicodeDecodeError as error:
+        raise InputError(f"filters.{key}: {path}: not UTF-8 ({error.reason})") from None
+
+
+def _stored_classifier(store: Store, directory: Path, key: str, written: str, label: str) -> str:
+    from filters.signals.fasttext_file import labels
+
+    if not written:
+        return ""
+    data = _read(key, directory / written)
+    try:
+        known = labels(data)
+    except ValueError as error:
+        raise InputError(f"filters.{key} = {written!r}: {error}") from None
+    if label not in known:
+        wanted = key.removesuffix("model") + "label"
+        raise InputError(
+            f"filters.{wanted} = {label!r}: the model {written} has no such label, but {', '.join(sorted(known)[:10])}"
+        )
+    return _put(store, "fasttext", "bin", data)
+
+
+def _stored_perplexity(store: Store, directory: Path, written: str) -> str:
+    if not written:
+        return ""
+    data = _read("perplexity_model", directory / written)
+    if not data.startswith((b"\\data\\", b"mmap lm ", b"\n\\data\\")):
+        raise InputError(
+            f"filters.perplexity_model = {written!r}: it is no language model; name an ARPA file or KenLM's binary form"
+        )
+    return _put(store, KENLM, "bin", data)
+
+
+def _stored_benchmarks(store: Store, directory: Path, settings: SignalSettings) -> tuple[str, ...]:
+    """Put the hashes of all benchmarks, and return the one name."""
+    from filters.signals.contamination import benchmark_hashes, encode_hashes
+
+    if not settings.benchmarks:
+        return ()
+    n = settings.benchmark_words
+    try:
+        hashes, short = benchmark_hashes(_benchmark_texts(directory, settings.benchmarks), n)
+    except ValueError as error:
+        raise InputError(f"filters.benchmarks: {error}") from None
+    if not len(hashes):
+        raise InputError(f"filters.benchmarks: no text has {n} words; set filters.benchmark_words lower")
+    if short:
+        LOGGER.warning("filters.benchmarks: %d texts have fewer than %d words and cannot be found", short, n)
+    return (_put(store, "ngrams", "u64", encode_hashes(hashes)),)
+
+
+def _benchmark_texts(directory: Path, written: Sequence[str]) -> Iterator[str]:
+    from filters.signals.benchmark_texts import texts_of
+
+    for pattern in written:
+        paths = sorted(glob.glob(str(directory / pattern), recursive=True))  # noqa: PTH207 - a path may be absolute
+        if not paths:
+            raise InputError(f"filters.benchmarks: {pattern!r}: there is no such file")
+        for path in paths:
+            try:
+                yield from texts_of(path, _read("benchmarks", Path(path)))
+            except ValueError as error:
+                raise InputError(f"filters.benchmarks: {path}: {error}") from None
+
+
+def _read(key: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"filters.{key}: {path}: cannot be read ({error.strerror})") from None
+
+
+def _secret(directory: Path, written: str) -> bytes:
+    """Return the secret that `filters.mask_key` names; empty if it is not set."""
+    if not written:
+        return b""
+    kind, _, variable = written.partition(":")
+    if kind == "env":
+        secret = os.environ.get(variable, "").encode()
+        problem = f"the environment variable {variable} has"
+    else:
+        try:
+            secret = (directory / written).read_bytes().strip()
+        except OSError as error:
+            raise InputError(
+                f"filters.mask_key = {written!r}: cannot be read ({error.strerror}); name a file, or env:VARIABLE"
+            ) from None
+        problem = "the file has"
+    if len(secret) < MIN_KEY_BYTES:
+        raise InputError(
+            f"filters.mask_key = {written!r}: {problem} {len(secret)} bytes; a secret has at least {MIN_KEY_BYTES},"
+            " such as those of `openssl rand -hex 32`"
+        )
+    return secret
+
+
+def _put(store: Store, kind: str, suffix: str, data: bytes) -> str:
+    """Put `data` under its digest, and return the name of the object."""
+    name = f"{PREFIX}/{kind}-{hashlib.sha256(data).hexdigest()}.{suffix}"
+    if not store.put(name, data) and store.read(name) != data:
+        store.delete(name)
+        store.put(name, data)
+    return name

@@ -1,0 +1,171 @@
+"""Train a model, measure it on texts that were held back, and store it with what it was made from.
+
+The model is written beside a file with the same name and `.json`: its digest, the parameters, digests of the texts, and
+the measures. Both are written to a temporary name first, so a command that is killed leaves an earlier model whole.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from core import InputError
+from filters.signals.fasttext_file import load_classifier, load_predictor
+from filters.signals.kenlm_file import load_scorer
+from filters.signals.perplexity import model_lines, perplexity
+from filters.training.classifier_training import TrainingOptions, train_classifier
+from filters.training.held_out import confusion, is_held_out, quality
+from filters.training.kneser_ney import train_perplexity
+from pipeline.training.text_sources import Example
+
+GOOD, BAD = "good", "bad"
+MIN_TEXTS = 10
+"""Texts of a label to train on: fewer say nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedModel:
+    """A stored model."""
+
+    path: str
+    bytes: int
+    sha256: str
+    trained: int
+    """Texts that it was trained on."""
+    held_out: int
+    measures: dict[str, Any]
+
+
+def train_quality(
+    good: Sequence[Example], bad: Sequence[Example], out: Path, share: float, options: TrainingOptions
+) -> TrainedModel:
+    """Train a classifier of good and bad texts. Raise `InputError` if a side has too few texts."""
+    both = {each.text for each in good} & {each.text for each in bad}
+    labelled = [
+        Example(text=each.text, label=label)
+        for label, side in ((GOOD, good), (BAD, bad))
+        for each in side
+        if each.text not in both
+    ]
+    train, held = _split(labelled, share)
+    _require_labels(train, (GOOD, BAD))
+    data = train_classifier(((each.label, each.text) for each in train), options)
+    classify = load_classifier(data)
+    scores = [classify(each.text, GOOD) for each in held]
+    is_good = [each.label == GOOD for each in held]
+    half = quality(scores, is_good, 0.5)
+    measures = {**asdict(half), "on_both_sides": len(both)}
+    recipe = {"model": "quality", **options.recipe}
+    return _stored(out, data, recipe, (train, held), measures)
+
+
+def train_language(
+    labelled: Sequence[Example], out: Path, share: float, options: TrainingOptions
+) -> TrainedModel:
+    """Train a classifier of languages, or of any other labels. Raise `InputError` if a label has too few texts."""
+    train, held = _split(labelled, share)
+    names = sorted({each.label for each in labelled})
+    if len(names) < 2:
+        raise InputError("texts of at least two languages are needed")
+    _require_labels(train, names)
+    data = train_classifier(((each.label, each.text) for each in train), options)
+    predict = load_predictor(data)
+    rows = confusion([predict(each.text)[0] for each in held], [each.label for each in held])
+    right = sum(count * recall for count, _, recall in rows.values())
+    measures = {
+        "accuracy": right / max(len(held), 1),
+        "macro_f1": float(
+            np.mean([2 * p * r / (p + r) if p + r else 0.0 for _, p, r in rows.values()] or [0.0])
+        ),
+        "labels": {name: {"texts": n, "precision": p, "recall": r} for name, (n, p, r) in rows.items()},
+    }
+    return _stored(out, data, {"model": "lid", **options.recipe}, (train, held), measures)
+
+
+def train_language_model(corpus: Sequence[Example], out: Path, share: float, order: int) -> TrainedModel:
+    """Train an n-gram model. Raise `InputError` if the corpus has no words, or more than memory should hold."""
+    train, held = _split(corpus, share)
+    partial = _partial(out)
+    try:
+        with partial.open("wb") as file:
+            sizes = train_perplexity((line for each in train for line in model_lines(each.text)), order, file)
+    except ValueError as error:
+        raise InputError(f"the corpus cannot be used: {error}") from None
+    data = partial.read_bytes()
+    score = load_scorer(data)
+    values = sorted(perplexity(score, each.text) for each in held)
+    measures: dict[str, Any] = dict(sizes)
+    if values:
+        third, median, two_thirds = np.quantile(values, [1 / 3, 0.5, 2 / 3]).tolist()
+        measures |= {"median": median, "head_ends": third, "middle_ends": two_thirds}
+    return _stored(out, data, {"model": "perplexity", "order": order}, (train, held), measures)
+
+
+def _split(examples: Iterable[Example], share: float) -> tuple[list[Example], list[Example]]:
+    train: list[Example] = []
+    held: list[Example] = []
+    for each in examples:
+        (held if is_held_out(each.text, share) else train).append(each)
+    return train, held
+
+
+def _require_labels(train: Sequence[Example], names: Iterable[str]) -> None:
+    for name in names:
+        count = sum(each.label == name for each in train)
+        if count < MIN_TEXTS:
+            raise InputError(f"{count} texts of {name!r} to train on; at least {MIN_TEXTS} are needed")
+
+
+def _stored(
+    out: Path,
+    data: bytes,
+    recipe: dict[str, Any],
+    texts: tuple[Sequence[Example], Sequence[Example]],
+    measures: dict[str, Any],
+) -> TrainedModel:
+    digest = hashlib.sha256(data).hexdigest()
+    train, held = texts
+    body = {
+        "sha256": digest,
+        "recipe": recipe,
+        "trained": {"texts": len(train), "sha256": _digest(train)},
+        "held_out": {"texts": len(held), "sha256": _digest(held)},
+        "measures": measures,
+    }
+    text = json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    _write(out, lambda file: file.write(data))
+    _write(out.with_name(f"{out.name}.json"), lambda file: file.write(text.encode()))
+    return TrainedModel(
+        path=str(out),
+        bytes=len(data),
+        sha256=digest,
+        trained=len(train),
+        held_out=len(held),
+        measures=measures,
+    )
+
+
+def _digest(examples: Iterable[Example]) -> str:
+    """Return a digest of texts and labels whatever their order."""
+    each = sorted(
+        hashlib.sha256(f"{e.label}\0{e.text}".encode(errors="surrogatepass")).digest() for e in examples
+    )
+    return hashlib.sha256(b"".join(each)).hexdigest()
+
+
+def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    partial = _partial(path)
+    with partial.open("wb") as file:
+        write(file)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f".{path.name}.partial")

@@ -1,0 +1,111 @@
+"""The texts that a model is trained on: files, or documents of a project by their verdicts.
+
+A source is written as a path (`good.jsonl`, also with `.gz` or `.zst`; `.txt` has a text a line), or as `docs:NAME`,
+`kept:NAME` or `dropped:NAME` for the processed documents of a crawl or ingest. `kept:NAME/SET` takes the verdicts of a
+named set (`thresher judge`), so what any preset keeps can be an example.
+"""
+
+import gzip
+import heapq
+import io
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import xxhash
+import zstandard
+
+from core import InputError
+from pipeline.open_project import OpenProject
+from pipeline.steps.verdicts.verdict_sets import judged_parts
+from storage import tables
+
+KINDS = ("docs", "kept", "dropped")
+
+
+class Example(NamedTuple):
+    """A text, and its label if the source has labels."""
+
+    text: str
+    label: str = ""
+
+
+def read_texts(spec: str, project: OpenProject | None, label_field: str = "") -> Iterator[Example]:
+    """Yield the texts of a source that are not blank. Raise `InputError` if it cannot be read."""
+    kind, colon, name = spec.partition(":")
+    found = (
+        _documents(kind, name, spec, project) if colon and kind in KINDS else _file(Path(spec), label_field)
+    )
+    return (each for each in found if each.text.strip())
+
+
+def sample(examples: Iterable[Example], most: int) -> list[Example]:
+    """Return at most `most` different texts. Which ones follows from the texts alone, and not from their order."""
+    different = {each.text: each for each in heapq.nsmallest(most, examples, key=_place)}
+    return sorted(different.values(), key=_place)
+
+
+def _place(example: Example) -> tuple[int, Example]:
+    return xxhash.xxh3_64_intdigest(example.text.encode(errors="surrogatepass"), 2), example
+
+
+def _documents(kind: str, name: str, spec: str, project: OpenProject | None) -> Iterator[Example]:
+    if project is None:
+        raise InputError(f"{spec}: there is no project here; add --project DIR")
+    source, _, verdict_set = name.partition("/")
+    count = 0
+    for part in judged_parts(project.store, source, verdict_set):
+        judged = tables.read(project.store, part.verdicts, tables.columns(tables.VERDICTS, "id", "keep"))
+        kept = dict(zip(judged["id"].to_pylist(), judged["keep"].to_pylist(), strict=True))
+        rows = tables.read(project.store, part.documents, tables.columns(tables.DOCUMENTS, "id", "text"))
+        for id_, text in zip(rows["id"].to_pylist(), rows["text"].to_pylist(), strict=True):
+            count += 1
+            if text is not None and (kind == "docs" or kept[id_] == (kind == "kept")):
+                yield Example(text=text)
+    if not count:
+        raise InputError(
+            f"{spec}: {source!r} has no processed documents; run `thresher process {source}` first"
+        )
+
+
+def _file(path: Path, label_field: str) -> Iterator[Example]:
+    name = path.name.removesuffix(".gz").removesuffix(".zst")
+    if not name.endswith((".jsonl", ".txt")):
+        raise InputError(f"{path}: give a .jsonl or .txt file, also with .gz or .zst, or {KINDS[1]}:NAME")
+    try:
+        with _lines(path) as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield (
+                        _row(line, label_field, f"{path}, line {number}")
+                        if name.endswith(".jsonl")
+                        else Example(text=line)
+                    )
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8") from None
+    except (OSError, EOFError, zstandard.ZstdError) as error:
+        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+
+
+def _lines(path: Path) -> io.TextIOWrapper:
+    if path.suffix == ".gz":
+        return io.TextIOWrapper(gzip.open(path), encoding="utf-8")
+    if path.suffix == ".zst":
+        return io.TextIOWrapper(zstandard.open(path, "rb"), encoding="utf-8")
+    return path.open(encoding="utf-8")
+
+
+def _row(line: str, label_field: str, where: str) -> Example:
+    try:
+        row: Any = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{where}: not JSON ({error})") from None
+    if not isinstance(row, dict) or not isinstance(row.get("text"), str):
+        raise InputError(f"{where}: it must be an object with a string `text`")
+    if not label_field:
+        return Example(text=row["text"])
+    label = row.get(label_field)
+    if not isinstance(label, str) or not label or any(each.isspace() for each in label):
+        raise InputError(f"{where}: `{label_field}` must be a label without spaces")
+    return Example(text=row["text"], label=label)
