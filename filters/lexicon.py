@@ -99,7 +99,7 @@ class Lexicon(dict[str, int]):
 
     def rows(self, numbers: IntArray) -> IntArray:
         """Return the row of each run. The columns are `COLUMNS`."""
-        return self._rows[numbers]
+        return self._rows.take(numbers, axis=0)
 
     def tokens(self, rows: IntArray) -> IntArray:
         """Return the number of each token of runs that have these rows, in order."""

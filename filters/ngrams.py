@@ -88,10 +88,11 @@ def repeated_ngrams(identities: IntArray, lengths: IntArray) -> Iterator[Repeate
     n = 1
     while True:
         n += 1
-        fits = places + n <= len(identities)
-        places, grams = places[fits], grams[fits]
-        # A key is smaller than the number of tokens squared, or that of tokens of a lexicon: 64 bits are exact.
-        places, grams = _repeated_keys(places, grams * count + identities[places + n - 1])
+        if len(places):
+            fits = places + n <= len(identities)
+            places, grams = places[fits], grams[fits]
+            # A key is smaller than the number of tokens squared, or that of tokens of a lexicon: 64 bits are exact.
+            places, grams = _repeated_keys(places, grams * count + identities[places + n - 1])
         yield RepeatedNgrams(n=n, places=places, grams=grams, ends=ends)
 
 
@@ -99,13 +100,13 @@ def _repeated_keys(places: IntArray, keys: IntArray) -> tuple[IntArray, IntArray
     """Return the places whose key occurs at another place too, and their keys renumbered from 0."""
     if not len(places):
         return places, keys
-    order = keys.argsort(kind="stable")
+    order = keys.argsort()
     ordered = keys[order]
-    starts_run = np.empty(len(keys), dtype=bool)
-    starts_run[0] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=starts_run[1:])
-    runs = starts_run.cumsum() - 1
-    is_repeated = np.bincount(runs)[runs] > 1
+    is_same = ordered[1:] == ordered[:-1]
+    is_repeated = np.zeros(len(keys), dtype=bool)
+    is_repeated[1:] = is_same
+    starts_run = ~is_repeated
+    is_repeated[:-1] |= is_same
     repeated = order[is_repeated]
-    by_place = repeated.argsort(kind="stable")
-    return places[repeated[by_place]], runs[is_repeated][by_place]
+    by_place = repeated.argsort()  # places are different, so any sort gives this order
+    return places[repeated[by_place]], (starts_run[is_repeated].cumsum() - 1)[by_place]

@@ -112,7 +112,8 @@ class AnalyzedText:
             rows = self._counts.only_rows
             if rows is None:
                 rows = lexicon.rows(lexicon.numbers(_runs(piece)))
-            lengths = [len(_runs(line)) for line in piece.split("\n")]
+            lines = (piece if piece.isascii() else spaced(piece)).split("\n")
+            lengths = list(map(len, map(str.split, lines)))
             is_first = np.zeros(len(rows) + 1, dtype=bool)
             is_first[np.cumsum(lengths[:-1], dtype=np.int64)] = True
             starts, has_ended = columns.sentence_starts(rows, is_first[:-1], has_ended=has_ended)

@@ -1,15 +1,15 @@
 """The heuristics of DCLM-Baseline (Li et al. 2024, arXiv:2406.11794, section 4 and appendix), which rebuild
 RefinedWeb's reading of Gopher's rules.
 
-Source: mlfoundations/dclm, baselines_configs/dclm_baseline_refinedweb.yaml and mappers/filters/content_filters.py. The
-thresholds are Gopher's, but not what is measured (datatrove's reading is `rules.gopher`): mean length, symbols, letters
-and stop words look at runs of characters without white space; the symbols are counted together; `*` and `●` are bullets
-too; stop words count each time, in any case; repeated units count with their first occurrence, relative to their own
-characters; n-grams are those of words without punctuation; of several most frequent n-grams the longest counts; and a
-text in which no n-gram occurs twice passes.
+Source: mlfoundations/dclm, baselines_configs/dclm_baseline_refinedweb.yaml and mappers/filters/content_filters.py.
+The thresholds are Gopher's, but not what is measured (datatrove's reading is `rules.gopher`): mean length, symbols,
+letters and stop words look at runs of characters without white space; the symbols are counted together; `*` and `●`
+are bullets too; stop words count each time, in any case; repeated units count with their first occurrence, relative
+to their own characters; n-grams are those of words without punctuation; of several most frequent n-grams the longest
+counts; and a text in which no n-gram occurs twice passes.
 
-Unlike there, words are those of `filters.word_tokens` instead of Unicode segmentation. The removal of addresses from the
-text is not part of it.
+Unlike there, words are those of `filters.word_tokens` instead of Unicode segmentation. The removal of addresses from
+the text is not part of it.
 """
 
 from collections import Counter

@@ -1,12 +1,12 @@
 """The rules of Gopher (Rae et al. 2021, table A1 and section A1.1), as datatrove applies them.
 
-Tokens are those of `filters.word_tokens`. As in datatrove: symbols count as tokens in denominators and in n-grams, but not
-in the number of words or their mean length; repeated n-grams count from their second occurrence on, relative to the
-characters of the whole text; a most frequent n-gram counts even if it occurs once, which drops texts of a few words;
-stop words are distinct and in lower case; bullets are `•` and `-`; blank lines count in the shares of lines.
+Tokens are those of `filters.word_tokens`. As in datatrove: symbols count as tokens in denominators and in n-grams,
+but not in the number of words or their mean length; repeated n-grams count from their second occurrence on, relative
+to the characters of the whole text; a most frequent n-gram counts even if it occurs once, which drops texts of a few
+words; stop words are distinct and in lower case; bullets are `•` and `-`; blank lines count in the shares of lines.
 
-Some limits do not apply to every language. The stop words are English. In scripts without spaces a character counts as
-a word: the length of a word then says nothing, and an n-gram takes two characters for each word.
+Some limits do not apply to every language. The stop words are English. In scripts without spaces a character counts
+as a word: the length of a word then says nothing, and an n-gram takes two characters for each word.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
