@@ -11,7 +11,7 @@ from lxml import etree
 from extract import page_facts
 from extract.bounds import LONGEST, exceeded_bound
 from extract.extraction import Extraction
-from extract.page import content, layout, page_reader
+from extract.page import content, layout, page_kind, page_reader
 from extract.page.boxes import MAX_ELEMENTS
 from extract.rights import METAS
 from extract.skip import Skip
@@ -36,14 +36,15 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip
     if page.elements > MAX_ELEMENTS:
         return Skip(reason="too_large")
     facts = page_facts.read_page_facts(page.metadata, url, METAS)
-    chosen = content.choose_content(page, facts.title, facts.kind)
+    kind = page_kind.kind_by_names(facts.kind, page.boxes)
+    chosen = content.choose_content(page, facts.title, kind)
     text = (layout.markdown if markdown else layout.plain)(chosen)
     if not text:
         return Skip(reason="no_text")
     return Extraction(
         text=text,
         extractor=EXTRACTOR,
-        route=facts.kind,
+        route=kind,
         title=facts.title
         or next((block.text for block in page.blocks if block.tag == "h1"), "")[
             : page_facts.MAX_TITLE_LENGTH

@@ -51,8 +51,12 @@ class Box:
     """Elements of each sort directly in the box, without those of its child boxes."""
     weight = 0
     unlikely = 0.0
-    comments = is_boilerplate = False
+    comments = is_boilerplate = is_content = is_reference = False
     """See `extract.page.class_hints`."""
+    is_main = False
+    """Whether the page marks the box as its main content: `<main>`, `role="main"`, `itemprop="articleBody"`."""
+    names = ""
+    """The class as written; empty if there is none."""
     children: Sequence["Box"] = ()
 
     def __init__(self, number: int, tag: str, parent: "Box | None", first: int) -> None:

@@ -45,10 +45,29 @@ _NEUTRAL = re.compile(
     r"elementor|(?:has|with|without|no|show|hide)[-_]?(?:side-?bar|skyscraper|banner|header|footer|menu|ads?)"
 )
 """Names of page builders, and names that state which parts a layout has."""
-_BITS = (1, 2, 4, 8, 16, 32, 64, 128)
-_IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, _IS_SURE, _IS_VOICES = _BITS
+_CONTENT = re.compile(
+    r"(?:(?:main|page|body|article|doc|docs|documentation|rst|md|mw|api|wiki|section)[-_]?)?contents?(?:[-_]?(?:text|body|area))?$"
+    r"|(?:main|document|documentation|bodywrapper|theme-doc-markdown|mw-parser-output)$"
+    # DocBook's elements.
+    r"|(?:book|part|reference|preface|chapter|appendix|refentry|sect[1-5]|glossary|bibliography)$"
+)
+_REFERENCE = re.compile(
+    r"sphinxsidebar|documentwrapper$|rst-content$|toctree-|theme-doc-|md-content$"  # Sphinx, Docusaurus, MkDocs
+    r"|ref(?:entry|sect\d|synopsisdiv)$|nav(?:header|footer)$|memitem$|memproto$"  # DocBook, Doxygen
+    r"|rustdoc$|docblock$|apidocs?$|api_stability|directive-section$|blocklist$|contentcontainer$"  # and other tools
+    r"|mw-(?:content-text|parser-output)$|qml(?:item|doc|proto)$|cppitem|haddock"
+)
+_BITS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+(
+    _IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, _IS_SURE, _IS_VOICES, _IS_CONTENT,
+    _IS_REFERENCE,
+) = _BITS  # fmt: skip
 _PATTERNS = tuple(
-    zip(_BITS, (_UNLIKELY, _MAYBE, _POSITIVE, _NEGATIVE, _COMMENTS, _CAPTION, _SURELY, _VOICES), strict=True)
+    zip(
+        _BITS,
+        (_UNLIKELY, _MAYBE, _POSITIVE, _NEGATIVE, _COMMENTS, _CAPTION, _SURELY, _VOICES),
+        strict=False,
+    )
 )
 ALWAYS_UNLIKELY = 2.0
 DOUBTFUL, LIKELY = 0.3, 0.8
@@ -67,9 +86,13 @@ class ClassHints(NamedTuple):
     """Whether the names suggest readers' comments."""
     is_boilerplate: bool
     """Whether the names suggest a part that is hardly ever content, whatever it contains."""
+    is_content: bool
+    """Whether a name is one that templates give to the element with the content."""
+    is_reference: bool
+    """Whether a name is one that tools for documentation and wikis give."""
 
 
-NO_HINTS = ClassHints(0, 0.0, False, False)
+NO_HINTS = ClassHints(0, 0.0, False, False, False, False)
 
 
 def class_hints(class_: str, id_: str) -> ClassHints:
@@ -92,7 +115,9 @@ def _hints(class_: str, id_: str) -> ClassHints:
     unlikely = 0.0
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
         unlikely = ALWAYS_UNLIKELY if every & _IS_VOICES else LIKELY if sure else DOUBTFUL
-    hints = ClassHints(weight, unlikely, every & _IS_COMMENTS > 0, sure)
+    hints = ClassHints(
+        weight, unlikely, every & _IS_COMMENTS > 0, sure, every & _IS_CONTENT > 0, every & _IS_REFERENCE > 0
+    )
     return hints if any(hints) else NO_HINTS
 
 
@@ -104,6 +129,10 @@ def _name(name: str, first: bool) -> int:
     if _NEUTRAL.match(name):
         return 0
     found = sum(bit for bit, pattern in _PATTERNS if pattern.search(name))
+    if _CONTENT.match(name):
+        found |= _IS_CONTENT
+    if _REFERENCE.match(name):
+        found |= _IS_REFERENCE
     if first and name.startswith("comment") and not name.startswith("commentary"):
         found |= _IS_COMMENTS
     return found

@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from extract.page import cues, trim
 from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.headline import AHEAD, headline
+from extract.page.last_resort import choose_little
 from extract.page.page_kind import PageKind
+from extract.page.reference import choose_reference
 from extract.page.scores import Scores, ancestors, excluded_boxes
 
-ENOUGH = 250
+ENOUGH = 100
 """Characters of content with which the result of a pass is accepted."""
 TOO_LITTLE = 100
 """Characters of content below which all blocks of the page are returned."""
@@ -53,6 +55,8 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
         page.boxes,
         lambda box: kind != "discussion" and box.comments and box.last - box.first < len(page.blocks),
     )
+    if kind == "reference" and (found := choose_reference(page, title, excluded)):
+        return found
     # The characters of running text in each block.
     good = [block.length if _is_text(block) else 0 for block in page.blocks]
     notices = _notices(page.blocks, sum(good))
@@ -66,7 +70,7 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
             return found
         if size > _size(best):
             best = found
-    return best if _size(best) >= TOO_LITTLE else page.blocks
+    return best or choose_little(page, title, excluded)
 
 
 def _size(blocks: Sequence[Block]) -> int:

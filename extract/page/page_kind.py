@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from extract.page.boxes import Box
+
 PageKind = Literal["article", "discussion", "reference", "product", "page"]
 
 _GENERATORS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
     (
         "reference",
         re.compile(
-            r"sphinx|mkdocs|docusaurus|doxygen|javadoc|gitbook|docbook|rustdoc|vitepress|vuepress|antora|asciidoctor"
+            r"sphinx|docutils|mkdocs|docusaurus|doxygen|javadoc|gitbook|docbook|rustdoc|vitepress|vuepress|antora|asciidoc"
             r"|mdbook|jsdoc|yard|pdoc"
             r"|starlight|read ?the ?docs|jekyll-docs|hugo book|texinfo|makeinfo|mediawiki|dokuwiki|man2html|lazydoc"
             r"|fpdoc|pasdoc|epydoc|haddock",
@@ -56,6 +58,11 @@ _PATHS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
         ),
     ),
 )
+
+
+def kind_by_names(kind: PageKind, boxes: Iterable[Box]) -> PageKind:
+    """Return `reference` for a page that states no kind and whose boxes have names that tools for documentation give."""
+    return "reference" if kind == "page" and any(box.is_reference for box in boxes) else kind
 
 
 def page_kind(meta: Mapping[str, str], json_ld: Iterable[Mapping[str, Any]], url: str) -> PageKind:

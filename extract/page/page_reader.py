@@ -40,6 +40,7 @@ UNLIKELY_ROLES = frozenset(
         "contentinfo",
     )
 )
+MAIN_PROPERTIES = frozenset(("articleBody", "mainContentOfPage"))
 NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
 MAX_LINE_NUMBER_LENGTH = 9
 """Digits of a line number at most: no listing has a billion lines."""
@@ -213,6 +214,8 @@ class Reader:
             _apply_class_hints(box, attributes)
         if tag in UNLIKELY_TAGS:
             box.unlikely = ALWAYS_UNLIKELY
+        elif tag == "main":
+            box.is_main = True
 
     def _block_ends(self) -> None:
         if self._pieces:
@@ -371,12 +374,20 @@ class Reader:
 
 def _apply_class_hints(box: Box, attributes: Mapping[str, str]) -> None:
     class_, id_ = attributes.get("class"), attributes.get("id")
+    if class_:
+        box.names = class_
     if (class_ or id_) and (hints := class_hints(class_ or "", id_ or "")) is not NO_HINTS:
-        box.weight, unlikely, comments, box.is_boilerplate = hints
+        box.weight, unlikely, comments, box.is_boilerplate, box.is_content, box.is_reference = hints
         if box.tag not in NEVER_UNLIKELY:
             box.unlikely, box.comments = unlikely, comments
-    if "role" in attributes and attributes["role"] in UNLIKELY_ROLES:
-        box.unlikely = ALWAYS_UNLIKELY
+    if "role" in attributes:
+        role = attributes["role"]
+        if role in UNLIKELY_ROLES:
+            box.unlikely = ALWAYS_UNLIKELY
+        elif role == "main":
+            box.is_main = True
+    if "itemprop" in attributes and attributes["itemprop"] in MAIN_PROPERTIES:
+        box.is_main = True
 
 
 def _numbers_lines(text: str) -> bool:
