@@ -36,7 +36,7 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip
     if page.elements > MAX_ELEMENTS:
         return Skip(reason="too_large")
     facts = page_facts.read_page_facts(page.metadata, url, METAS)
-    kind = page_kind.kind_by_names(facts.kind, page.boxes)
+    kind = page_kind.kind_by_contents(facts.kind, facts.title, page.boxes)
     chosen = content.choose_content(page, facts.title, kind)
     text = (layout.markdown if markdown else layout.plain)(chosen)
     if not text:

@@ -55,7 +55,7 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
         page.boxes,
         lambda box: kind != "discussion" and box.comments and box.last - box.first < len(page.blocks),
     )
-    if kind == "reference" and (found := choose_reference(page, title, excluded)):
+    if kind == "reference" and (found := choose_reference(page, title)):
         return found
     # The characters of running text in each block.
     good = [block.length if _is_text(block) else 0 for block in page.blocks]

@@ -60,9 +60,20 @@ _PATHS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
 )
 
 
-def kind_by_names(kind: PageKind, boxes: Iterable[Box]) -> PageKind:
-    """Return `reference` for a page that states no kind and whose boxes have names that tools for documentation give."""
-    return "reference" if kind == "page" and any(box.is_reference for box in boxes) else kind
+_MANUAL = re.compile(
+    r"\b(?:documentation|(?:reference|programmer'?s?|user'?s?|developer'?s?) (?:manual|guide)|api (?:reference|docs?)"
+    r"|man(?:ual)? pages?)\b",
+    re.IGNORECASE,
+)
+
+
+def kind_by_contents(kind: PageKind, title: str, boxes: Iterable[Box]) -> PageKind:
+    """Return `reference` for a page that states no kind if its title names a manual, or if its boxes have names that
+    tools for documentation give.
+    """
+    if kind == "page" and (_MANUAL.search(title) or any(box.is_reference for box in boxes)):
+        return "reference"
+    return kind
 
 
 def page_kind(meta: Mapping[str, str], json_ld: Iterable[Mapping[str, Any]], url: str) -> PageKind:
