@@ -53,6 +53,8 @@ class Box:
     unlikely = 0.0
     comments = is_boilerplate = is_content = is_reference = False
     """See `extract.page.class_hints`."""
+    is_navigation = False
+    """Whether the page marks the box as `nav`, `aside` or `footer`, by its tag, its role or its name."""
     is_main = False
     """Whether the page marks the box as its main content: `<main>`, `role="main"`, `itemprop="articleBody"`."""
     names = ""

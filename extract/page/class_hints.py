@@ -18,6 +18,7 @@ _UNLIKELY = re.compile(
     r"|yom-remote"
     r"|tweet|twitter"
 )
+_FOOTER = re.compile(r"(?:(?:site|page|main|global|doc)[-_]?)?footer$")
 _MAYBE = re.compile(r"and|article|body|column|content|main|mathjax|shadow")
 _POSITIVE = re.compile(r"article|body|content|entry|hentry|h-entry|main|page|pagination|post|text|blog|story")
 _NEGATIVE = re.compile(
@@ -54,13 +55,13 @@ _CONTENT = re.compile(
 _REFERENCE = re.compile(
     r"sphinxsidebar|documentwrapper$|rst-content$|toctree-|theme-doc-|md-content$"  # Sphinx, Docusaurus, MkDocs
     r"|ref(?:entry|sect\d|synopsisdiv)$|nav(?:header|footer)$|memitem$|memproto$"  # DocBook, Doxygen
-    r"|rustdoc$|docblock$|apidocs?$|api_stability|directive-section$|blocklist$|contentcontainer$"  # and other tools
+    r"|rustdoc$|docblock$|apidocs?$|api_stability|directive-section$|(?:member|overview|package)summary$|subnavlist$"  # and other tools
     r"|mw-(?:content-text|parser-output)$|qml(?:item|doc|proto)$|cppitem|haddock"
 )
-_BITS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+_BITS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 (
     _IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, _IS_SURE, _IS_VOICES, _IS_CONTENT,
-    _IS_REFERENCE,
+    _IS_REFERENCE, _IS_FOOTER,
 ) = _BITS  # fmt: skip
 _PATTERNS = tuple(
     zip(
@@ -114,7 +115,7 @@ def _hints(class_: str, id_: str) -> ClassHints:
     sure = every & (_IS_SURE | _IS_VOICES) > 0
     unlikely = 0.0
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
-        unlikely = ALWAYS_UNLIKELY if every & _IS_VOICES else LIKELY if sure else DOUBTFUL
+        unlikely = ALWAYS_UNLIKELY if every & (_IS_VOICES | _IS_FOOTER) else LIKELY if sure else DOUBTFUL
     hints = ClassHints(
         weight, unlikely, every & _IS_COMMENTS > 0, sure, every & _IS_CONTENT > 0, every & _IS_REFERENCE > 0
     )
@@ -131,6 +132,8 @@ def _name(name: str, first: bool) -> int:
     found = sum(bit for bit, pattern in _PATTERNS if pattern.search(name))
     if _CONTENT.match(name):
         found |= _IS_CONTENT
+    if _FOOTER.match(name):
+        found |= _IS_FOOTER
     if _REFERENCE.match(name):
         found |= _IS_REFERENCE
     if first and name.startswith("comment") and not name.startswith("commentary"):

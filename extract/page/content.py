@@ -6,6 +6,7 @@ Finally, `trim` removes blocks because of their words. If a pass finds too littl
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from extract.page import cues, trim
 from extract.page.boxes import Block, Box, ParsedPage
@@ -15,10 +16,16 @@ from extract.page.page_kind import PageKind
 from extract.page.reference import choose_reference
 from extract.page.scores import Scores, ancestors, excluded_boxes
 
-ENOUGH = 100
+ENOUGH = 250
 """Characters of content with which the result of a pass is accepted."""
-TOO_LITTLE = 100
-"""Characters of content below which all blocks of the page are returned."""
+MAX_NAVIGATION, MAX_NAVIGATION_SHARE = 500, 0.2
+"""Characters of running text in a box that is marked as navigation, and their share of those of the page, from which on
+the mark is ignored if a first pass finds too little: such a box has the content.
+"""
+LITTLE = 100
+"""Minimum number of characters of the best pass if none has `ENOUGH`."""
+LITTLE_SHARE = 0.3
+"""Minimum size of the best pass, relative to the text beside links, if none has `ENOUGH`."""
 PASSES = ((True, True, True), (False, True, True), (False, False, True), (False, False, False))
 """For each pass: whether unlikely boxes are ruled out, whether names count, and whether the best box is cleaned."""
 LONG, FAIR = 80, 40
@@ -59,10 +66,21 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
         return found
     # The characters of running text in each block.
     good = [block.length if _is_text(block) else 0 for block in page.blocks]
+    sums = [0, *accumulate(good)]
     notices = _notices(page.blocks, sum(good))
+    structural = excluded_boxes(
+        page.boxes,
+        lambda box: (
+            excluded[box.number]
+            or (
+                box.is_navigation
+                and sums[box.last] - sums[box.first] < max(MAX_NAVIGATION, MAX_NAVIGATION_SHARE * sums[-1])
+            )
+        ),
+    )
     best: list[Block] = []
     for strict, weighed, cleaned in PASSES:
-        excluded_in_pass = _unlikely(page, good, excluded, kind) if strict else excluded
+        excluded_in_pass = _unlikely(page, good, excluded, kind) if strict else structural
         scores = Scores(page, good, excluded_in_pass, notices, weighed=weighed)
         found = _content(scores, title, kind, excluded, cleaned=cleaned)
         size = _size(found)
@@ -70,7 +88,8 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
             return found
         if size > _size(best):
             best = found
-    return best or choose_little(page, title, excluded)
+    little = choose_little(page, title, excluded)
+    return best if _size(best) >= max(LITTLE, LITTLE_SHARE * _size(little)) else little
 
 
 def _size(blocks: Sequence[Block]) -> int:

@@ -213,7 +213,7 @@ class Reader:
         if attributes:
             _apply_class_hints(box, attributes)
         if tag in UNLIKELY_TAGS:
-            box.unlikely = ALWAYS_UNLIKELY
+            box.unlikely, box.is_navigation = ALWAYS_UNLIKELY, True
         elif tag == "main":
             box.is_main = True
 
@@ -380,10 +380,11 @@ def _apply_class_hints(box: Box, attributes: Mapping[str, str]) -> None:
         box.weight, unlikely, comments, box.is_boilerplate, box.is_content, box.is_reference = hints
         if box.tag not in NEVER_UNLIKELY:
             box.unlikely, box.comments = unlikely, comments
+            box.is_navigation = unlikely == ALWAYS_UNLIKELY and not comments
     if "role" in attributes:
         role = attributes["role"]
         if role in UNLIKELY_ROLES:
-            box.unlikely = ALWAYS_UNLIKELY
+            box.unlikely, box.is_navigation = ALWAYS_UNLIKELY, True
         elif role == "main":
             box.is_main = True
     if "itemprop" in attributes and attributes["itemprop"] in MAIN_PROPERTIES:
