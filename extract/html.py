@@ -11,7 +11,7 @@ from lxml import etree
 from extract import page_facts
 from extract.bounds import LONGEST, exceeded_bound
 from extract.extraction import Extraction
-from extract.page import content, layout, page_kind, page_reader
+from extract.page import content, layout, page_kind, page_reader, unseen
 from extract.page.boxes import MAX_ELEMENTS
 from extract.rights import METAS
 from extract.skip import Skip
@@ -38,6 +38,7 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip
     facts = page_facts.read_page_facts(page.metadata, url, METAS)
     kind = page_kind.kind_by_contents(facts.kind, facts.title, page.boxes)
     chosen = content.choose_content(page, facts.title, kind)
+    chosen = unseen.choose_unseen(chosen, page, body, facts.article_body, facts.title, kind)
     text = (layout.markdown if markdown else layout.plain)(chosen)
     if not text:
         return Skip(reason="no_text")

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
+from html import unescape
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -82,6 +83,8 @@ class PageFacts:
     """URL of a Creative Commons licence, up to its version."""
     canonical_url: str
     """Absolute URL."""
+    article_body: str
+    """The text of the article as JSON-LD has it; it may be HTML."""
     kind: PageKind
     metas: tuple[tuple[str, str], ...]
     """Name in lower case and content of each <meta> that the caller named."""
@@ -112,6 +115,7 @@ def read_page_facts(metadata: Iterable[MetadataElement], url: str, meta_names: C
         language=_language(elements, meta),
         license=_license(elements, meta),
         canonical_url=_canonical(elements, meta, url),
+        article_body=_article_body(json_ld),
         kind=page_kind(meta, json_ld, url),
         metas=tuple(metas),
     )
@@ -179,6 +183,12 @@ def _canonical(elements: list[MetadataElement], meta: dict[str, str], url: str) 
         if written.strip() and usable and len(found) <= MAX_ADDRESS_LENGTH:
             return found
     return ""
+
+
+def _article_body(json_ld: list[dict[str, Any]]) -> str:
+    """Return the longest text of an article."""
+    stated = [body for node in json_ld if isinstance(body := node.get("articleBody"), str)]
+    return max(map(unescape, stated), key=len, default="")
 
 
 def _json_ld_nodes(elements: Iterable[MetadataElement]) -> Iterator[dict[str, Any]]:

@@ -51,7 +51,7 @@ class Box:
     """Elements of each sort directly in the box, without those of its child boxes."""
     weight = 0
     unlikely = 0.0
-    comments = is_boilerplate = is_content = is_reference = False
+    comments = is_boilerplate = is_content = is_reference = is_post = False
     """See `extract.page.class_hints`."""
     is_navigation = False
     """Whether the page marks the box as `nav`, `aside` or `footer`, by its tag, its role or its name."""
@@ -92,3 +92,5 @@ class ParsedPage:
     """Elements that state facts about the page, in their order."""
     elements: int
     """Number of elements. If it exceeds `MAX_ELEMENTS`, the page was not read to its end."""
+    concealed: int = 0
+    """Characters in `noscript` and in elements that an attribute hides, which were not read."""

@@ -18,6 +18,13 @@ _UNLIKELY = re.compile(
     r"|yom-remote"
     r"|tweet|twitter"
 )
+_POST = re.compile(
+    r"(?:post|message|msg|comment|reply|resp(?:onse)?|subj(?:ect)?|kmsg|topic|answer|js-post)s?[-_]*"
+    r"(?:user[-_]?content|body[-_]?copy|body|text|message|contents?|inner[-_]?text)$"
+    r"|(?:user-?content|bbwrapper|crawler-post|lia-message-body-content|s-prose|cpost_contentwrap|ipstype_richtext"
+    r"|comment__(?:content|body)|post__(?:content|body|text)|message__(?:content|body)|post_message)$"
+)
+"""Names that the software of forums gives to the body of a post."""
 _FOOTER = re.compile(r"(?:(?:site|page|main|global|doc)[-_]?)?footer$")
 _MAYBE = re.compile(r"and|article|body|column|content|main|mathjax|shadow")
 _POSITIVE = re.compile(r"article|body|content|entry|hentry|h-entry|main|page|pagination|post|text|blog|story")
@@ -58,10 +65,10 @@ _REFERENCE = re.compile(
     r"|rustdoc$|docblock$|apidocs?$|api_stability|directive-section$|(?:member|overview|package)summary$|subnavlist$"  # and other tools
     r"|mw-(?:content-text|parser-output)$|qml(?:item|doc|proto)$|cppitem|haddock"
 )
-_BITS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+_BITS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 (
     _IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, _IS_SURE, _IS_VOICES, _IS_CONTENT,
-    _IS_REFERENCE, _IS_FOOTER,
+    _IS_REFERENCE, _IS_FOOTER, _IS_POST,
 ) = _BITS  # fmt: skip
 _PATTERNS = tuple(
     zip(
@@ -91,9 +98,11 @@ class ClassHints(NamedTuple):
     """Whether a name is one that templates give to the element with the content."""
     is_reference: bool
     """Whether a name is one that tools for documentation and wikis give."""
+    is_post: bool
+    """Whether a name is one that the software of forums gives to the body of a post."""
 
 
-NO_HINTS = ClassHints(0, 0.0, False, False, False, False)
+NO_HINTS = ClassHints(0, 0.0, False, False, False, False, False)
 
 
 def class_hints(class_: str, id_: str) -> ClassHints:
@@ -117,7 +126,13 @@ def _hints(class_: str, id_: str) -> ClassHints:
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
         unlikely = ALWAYS_UNLIKELY if every & (_IS_VOICES | _IS_FOOTER) else LIKELY if sure else DOUBTFUL
     hints = ClassHints(
-        weight, unlikely, every & _IS_COMMENTS > 0, sure, every & _IS_CONTENT > 0, every & _IS_REFERENCE > 0
+        weight,
+        unlikely,
+        comments=every & _IS_COMMENTS > 0,
+        is_boilerplate=sure,
+        is_content=every & _IS_CONTENT > 0,
+        is_reference=every & _IS_REFERENCE > 0,
+        is_post=every & _IS_POST > 0,
     )
     return hints if any(hints) else NO_HINTS
 
@@ -132,6 +147,8 @@ def _name(name: str, first: bool) -> int:
     found = sum(bit for bit, pattern in _PATTERNS if pattern.search(name))
     if _CONTENT.match(name):
         found |= _IS_CONTENT
+    if _POST.match(name):
+        found |= _IS_POST
     if _FOOTER.match(name):
         found |= _IS_FOOTER
     if _REFERENCE.match(name):

@@ -13,6 +13,7 @@ from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.headline import AHEAD, headline
 from extract.page.last_resort import choose_little
 from extract.page.page_kind import PageKind
+from extract.page.posts import choose_posts
 from extract.page.reference import choose_reference
 from extract.page.scores import Scores, ancestors, excluded_boxes
 
@@ -64,8 +65,10 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     )
     if kind == "reference" and (found := choose_reference(page, title)):
         return found
+    if kind == "discussion" and (found := choose_posts(page, title)):
+        return found
     # The characters of running text in each block.
-    good = [block.length if _is_text(block) else 0 for block in page.blocks]
+    good = [block.length if is_text(block) else 0 for block in page.blocks]
     sums = [0, *accumulate(good)]
     notices = _notices(page.blocks, sum(good))
     structural = excluded_boxes(
@@ -83,21 +86,20 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
         excluded_in_pass = _unlikely(page, good, excluded, kind) if strict else structural
         scores = Scores(page, good, excluded_in_pass, notices, weighed=weighed)
         found = _content(scores, title, kind, excluded, cleaned=cleaned)
-        size = _size(found)
-        if size >= ENOUGH:
+        if characters(found) >= ENOUGH:
             return found
-        if size > _size(best):
+        if characters(found) > characters(best):
             best = found
     little = choose_little(page, title, excluded)
-    return best if _size(best) >= max(LITTLE, LITTLE_SHARE * _size(little)) else little
+    return best if characters(best) >= max(LITTLE, LITTLE_SHARE * characters(little)) else little
 
 
-def _size(blocks: Sequence[Block]) -> int:
+def characters(blocks: Sequence[Block]) -> int:
     """Return the characters of the blocks, written one a line."""
     return sum(block.length + 1 for block in blocks)
 
 
-def _is_text(block: Block) -> bool:
+def is_text(block: Block) -> bool:
     """Return whether a block reads like running text."""
     return (
         (block.length >= LONG or (block.length >= FAIR and cues.is_sentence(block.text)))

@@ -47,7 +47,8 @@ _PATHS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
     (
         "discussion",
         re.compile(
-            r"/(?:forums?|threads?|board|viewtopic|showthread|discussions?|questions)(?:[/.?]|\.php)|/t/[^/]+/\d+",
+            r"/(?:forums?|threads?|board|viewtopic|showthread|discussions?|questions)(?:[/.?]|\.php)|/t/[^/]+/\d+"
+            r"|//(?:forums?|board)\.|/topic(?:/|\.\w+\?)|[?&](?:topic|showtopic|threadid)=",
             re.IGNORECASE,
         ),
     ),
@@ -87,6 +88,8 @@ def page_kind(meta: Mapping[str, str], json_ld: Iterable[Mapping[str, Any]], url
         for name in types if isinstance(types, list) else [types]:
             if isinstance(name, str) and (found := _TYPES.get(name.lower())):
                 return found
+    if _PATHS[0][1].search(url):
+        return "discussion"  # forums say `article` in Open Graph
     if found := _OPEN_GRAPH.get(meta.get("og:type", "").lower()):
         return found
     return next((kind for kind, pattern in _PATHS if pattern.search(url)), "page")

@@ -21,7 +21,7 @@ INLINE = frozenset((
 ))  # fmt: skip
 INVISIBLE_TAGS = frozenset((
     "applet", "area", "audio", "base", "basefont", "canvas", "figcaption", "frame", "frameset", "map", "marquee",
-    "noscript", "option", "param", "rp", "source", "style", "svg", "track",
+    "option", "param", "rp", "source", "style", "svg", "track",
 ))  # fmt: skip
 SHADOW = frozenset(("open", "closed"))
 CONTROLS = frozenset(("input", "textarea", "select", "button"))
@@ -71,7 +71,12 @@ class TooManyError(Exception):
 class Reader:
     """Collect the boxes, blocks and facts of one page from the parser's events (lxml's parser target interface)."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reveals: bool = False) -> None:
+        self._reveals = reveals
+        """Whether `noscript` and elements that an attribute hides are read too."""
+        self.concealed = 0
+        """Characters in such elements, if they are not read."""
+        self._conceals = False
         outermost = Box(0, "", None, 0)
         self.boxes = [outermost]
         self.blocks: list[Block] = []
@@ -100,7 +105,7 @@ class Reader:
             **dict.fromkeys(PLAYERS, self._player),
             "a": self._link, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html,
             "img": self._image, "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre,
-            "script": self._script, "sup": self._superscript,
+            "noscript": self._noscript, "script": self._script, "sup": self._superscript,
             "template": self._template, "time": self._time, "title": self._title,
         }  # fmt: skip
 
@@ -128,6 +133,8 @@ class Reader:
         """Handle the end of an element."""
         if self._hidden_depth:
             self._hidden_depth -= 1
+            if not self._hidden_depth:
+                self._conceals = False
             if self._ignored_depth > self._hidden_depth:
                 self._ignored_depth = 0
             elif (
@@ -145,8 +152,11 @@ class Reader:
     def data(self, text: str) -> None:
         """Handle a piece of text."""
         if self._hidden_depth:
-            if self._captured is not None and not self._ignored_depth:
-                self._captured.append(text)
+            if self._captured is not None:
+                if not self._ignored_depth:
+                    self._captured.append(text)
+            elif self._conceals:
+                self.concealed += len(text)
             return
         if not self._pieces and not self._verbatim and text.isspace():
             return  # white space between elements, which is half of all texts
@@ -162,7 +172,11 @@ class Reader:
         self._flush()
         self.boxes[0].last = len(self.blocks)
         return ParsedPage(
-            boxes=self.boxes, blocks=self.blocks, metadata=self.metadata, elements=self.elements
+            boxes=self.boxes,
+            blocks=self.blocks,
+            metadata=self.metadata,
+            elements=self.elements,
+            concealed=self.concealed,
         )
 
     def _flush(self) -> None:
@@ -189,8 +203,8 @@ class Reader:
     def _block(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Begin a box; within a <pre>, begin a line."""
         # Some pages hide their <body> until a script has run, so a hidden <body> is read.
-        if attributes and tag != "body" and _is_hidden(attributes):
-            self._hidden_depth = 1
+        if attributes and tag != "body" and not self._reveals and _is_hidden(attributes):
+            self._conceal()
             return
         if self._verbatim:
             if self._pieces and not self._pieces[-1].endswith("\n"):
@@ -314,6 +328,16 @@ class Reader:
     def _unseen(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         self._hidden_depth = 1
 
+    def _noscript(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if self._reveals:
+            self._block(tag, attributes)
+        else:
+            self._conceal()
+
+    def _conceal(self) -> None:
+        """Hide an element whose text may be needed if the page has little else."""
+        self._hidden_depth, self._conceals = 1, True
+
     def _template(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Read a declared shadow root, which browsers show (HTML standard, section 4.12.3); hide any other template."""
         if attributes.get("shadowrootmode", "").lower() in SHADOW:
@@ -377,7 +401,7 @@ def _apply_class_hints(box: Box, attributes: Mapping[str, str]) -> None:
     if class_:
         box.names = class_
     if (class_ or id_) and (hints := class_hints(class_ or "", id_ or "")) is not NO_HINTS:
-        box.weight, unlikely, comments, box.is_boilerplate, box.is_content, box.is_reference = hints
+        box.weight, unlikely, comments, box.is_boilerplate, box.is_content, box.is_reference, box.is_post = hints
         if box.tag not in NEVER_UNLIKELY:
             box.unlikely, box.comments = unlikely, comments
             box.is_navigation = unlikely == ALWAYS_UNLIKELY and not comments
@@ -407,9 +431,12 @@ def _is_hidden(attributes: Mapping[str, str]) -> bool:
     )
 
 
-def read_page(html: bytes) -> ParsedPage | None:
-    """Return the page in `html`, which is UTF-8; return None if the parser finds nothing in it."""
-    reader = Reader()
+def read_page(html: bytes, *, reveals: bool = False) -> ParsedPage | None:
+    """Return the page in `html`, which is UTF-8; return None if the parser finds nothing in it.
+
+    If `reveals` is set, elements that an attribute hides and `noscript` are read too.
+    """
+    reader = Reader(reveals=reveals)
     try:
         etree.fromstring(html, etree.HTMLParser(encoding="utf-8", target=reader))
     except etree.ParseError:
