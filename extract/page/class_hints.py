@@ -17,6 +17,8 @@ _UNLIKELY = re.compile(
     r"|replies|rss|shoutbox|sidebar|skyscraper|social|sponsor|supplemental|ad-break|agegate|pagination|pager|popup"
     r"|yom-remote"
     r"|tweet|twitter"
+    r"|newsletter|sign-?up|swiper|carousel|outbrain|taboola|zergnet|most-?(?:read|popular)|trending|recommend|recirc"
+    r"|copyright|inline-?(?:promo|related)|read-?(?:more|next)|also-?read|more-?(?:stories|news|articles)"
 )
 _POST = re.compile(
     r"(?:post|message|msg|comment|reply|resp(?:onse)?|subj(?:ect)?|kmsg|topic|answer|js-post)s?[-_]*"

@@ -20,6 +20,9 @@ DATELINE = 80
 STRAY = 0.15
 """Share of the text before the headline up to which it is removed."""
 
+STRUCTURED = frozenset(("td", "th", "li", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6"))
+"""Tags of blocks in which a date alone is content: a row, a list, the heading of a section."""
+
 KeepFlags = list[bool]
 """For each block whether it is chosen; the functions change it in place."""
 
@@ -48,8 +51,20 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, *, comments: 
         for number in ends:
             taken[number] = False
     for number, block in enumerate(blocks):
-        if taken[number] and cues.is_junk(block.text):
+        if taken[number] and is_furniture(block):
             taken[number] = False
+
+
+def is_furniture(block: Block) -> bool:
+    """Return whether a block is a line of the site itself, the credit of a picture, or a pointer to another page."""
+    text = block.text
+    return (
+        cues.is_junk(text)
+        or cues.is_caption(text)
+        or cues.is_copyright(text)
+        or (block.tag not in STRUCTURED and cues.is_date_stamp(text))
+        or (block.tag == "p" and 2 * block.link > block.length and cues.is_pointer(text))
+    )
 
 
 def add_headline(blocks: Sequence[Block], taken: KeepFlags, title: str, excluded: Sequence[bool]) -> None:
