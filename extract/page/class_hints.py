@@ -19,6 +19,8 @@ _UNLIKELY = re.compile(
     r"|tweet|twitter"
     r"|newsletter|sign-?up|swiper|carousel|outbrain|taboola|zergnet|most-?(?:read|popular)|trending|recommend|recirc"
     r"|copyright|inline-?(?:promo|related)|read-?(?:more|next)|also-?read|more-?(?:stories|news|articles)"
+    r"|author-?(?:bio|desc|info|box|data|section|about|card|profile)|bio-?box|about-?(?:the-?)?author"
+    r"|(?:^|[-_])modal(?:$|[-_])|paywall|end-slate"
 )
 _POST = re.compile(
     r"(?:post|message|msg|comment|reply|resp(?:onse)?|subj(?:ect)?|kmsg|topic|answer|js-post)s?[-_]*"

@@ -91,7 +91,7 @@ _SITE = re.compile(
 )
 _STAMP_WORDS = re.compile(
     r"(?:by|published|posted|updated|last|modified|created|on|at|am|pm|a\.m\.|p\.m\.|first|date|time|uhr|um|stand|vom"
-    r"|the|[a-z]{1,2}st|[ecmp][sd]t|gmt|utc|ist|bst|hst|noon|min(?:utes?)?|hours?|days?|ago|read"
+    r"|the|[a-z]{1,2}st|[ecmp][sd]?t|gmt|utc|ist|bst|hst|noon|min(?:utes?)?|hours?|days?|ago|read"
     r"|mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:rs(?:day)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
     r"|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag"
     r"|(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zäé]*|\d+(?:st|nd|rd|th)?)"

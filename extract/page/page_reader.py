@@ -21,7 +21,7 @@ INLINE = frozenset((
 ))  # fmt: skip
 INVISIBLE_TAGS = frozenset((
     "applet", "area", "audio", "base", "basefont", "canvas", "figcaption", "frame", "frameset", "map", "marquee",
-    "option", "param", "rp", "source", "style", "svg", "track",
+    "noembed", "option", "param", "rp", "source", "style", "svg", "track",
 ))  # fmt: skip
 SHADOW = frozenset(("open", "closed"))
 CONTROLS = frozenset(("input", "textarea", "select", "button"))
