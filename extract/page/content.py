@@ -19,7 +19,7 @@ from extract.page.scores import Scores, ancestors, excluded_boxes
 
 ENOUGH = 250
 """Characters of content with which the result of a pass is accepted."""
-MAX_NAVIGATION, MAX_NAVIGATION_SHARE = 500, 0.2
+MAX_NAVIGATION, MAX_NAVIGATION_SHARE = 1_000, 0.2
 """Characters of running text in a box that is marked as navigation, and their share of those of the page, from which on
 the mark is ignored if a first pass finds too little: such a box has the content.
 """

@@ -229,7 +229,7 @@ class Reader:
         if tag in UNLIKELY_TAGS:
             box.unlikely, box.is_navigation = ALWAYS_UNLIKELY, True
         elif tag == "main":
-            box.is_main = True
+            _mark_main(box)
 
     def _block_ends(self) -> None:
         if self._pieces:
@@ -410,9 +410,18 @@ def _apply_class_hints(box: Box, attributes: Mapping[str, str]) -> None:
         if role in UNLIKELY_ROLES:
             box.unlikely, box.is_navigation = ALWAYS_UNLIKELY, True
         elif role == "main":
-            box.is_main = True
+            _mark_main(box)
     if "itemprop" in attributes and attributes["itemprop"] in MAIN_PROPERTIES:
         box.is_main = True
+
+
+def _mark_main(box: Box) -> None:
+    """Mark the main element. What is around it is not navigation, but has lost its end."""
+    box.is_main = True
+    around = box.parent
+    while around is not None:
+        around.unlikely, around.is_navigation, around.comments = 0.0, False, False
+        around = around.parent
 
 
 def _numbers_lines(text: str) -> bool:
