@@ -47,6 +47,10 @@ NEARLY_ALL, WITH_HEADLINE = 0.85, 0.3
 """Share of the page's text with which the best box suffices: in general, and if the headline precedes it directly."""
 MIN_CHARACTERS_WITH_HEADLINE = 300
 """Minimum number of characters of a best box for which `WITH_HEADLINE` applies."""
+MAX_GAP = 0.2
+"""Running text between the headline and the best box, relative to the best box, from which on other boxes hold content
+too.
+"""
 MIN_GAIN, MIN_TEXT_SHARE, MIN_RELATIVE_SIZE = 0.1, 0.75, 0.1
 """For other boxes of text: the minimum text that an outer box adds, relative to the best box; the minimum share of text
 in a box; and the minimum text of a box, relative to the best box.
@@ -184,7 +188,12 @@ def _other_text_boxes(scores: Scores, top: Box, title: str) -> Iterator[Box]:
     first = next((number for number in range(top.first, top.last) if scores.live[number]), top.first)
     head = headline(title, scores.page.blocks, first)
     size = scores.good(top)
-    is_after_headline = head is not None and abs(first - head) < AHEAD and size > MIN_CHARACTERS_WITH_HEADLINE
+    is_after_headline = (
+        head is not None
+        and abs(first - head) < AHEAD
+        and size > MIN_CHARACTERS_WITH_HEADLINE
+        and scores.good_between(head, first) < MAX_GAP * size
+    )
     if size >= (WITH_HEADLINE if is_after_headline else NEARLY_ALL) * scores.all_good:
         return
     inner = top
