@@ -47,6 +47,8 @@ NEARLY_ALL, WITH_HEADLINE = 0.85, 0.3
 """Share of the page's text with which the best box suffices: in general, and if the headline precedes it directly."""
 MIN_CHARACTERS_WITH_HEADLINE = 300
 """Minimum number of characters of a best box for which `WITH_HEADLINE` applies."""
+MIN_INNER = 0.25
+"""Minimum size of the content around the headline, relative to content elsewhere, which it replaces."""
 MAX_GAP = 0.2
 """Running text between the headline and the best box, relative to the best box, from which on other boxes hold content
 too.
@@ -91,11 +93,40 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
         scores = Scores(page, good, excluded_in_pass, notices, weighed=weighed)
         found = _content(scores, title, kind, excluded, cleaned=cleaned)
         if characters(found) >= ENOUGH:
-            return found
+            return _below_headline(page, title, kind, good, excluded, found) or found
         if characters(found) > characters(best):
             best = found
     little = choose_little(page, title, excluded)
     return best if characters(best) >= max(LITTLE, LITTLE_SHARE * characters(little)) else little
+
+
+def _below_headline(
+    page: ParsedPage, title: str, kind: PageKind, good: Sequence[int], excluded: Sequence[bool], found: list[Block]
+) -> list[Block]:
+    """Return the content of the innermost box around the headline that has enough running text, if `found` has nothing
+    of this box.
+    """
+    head = headline(title, page.blocks, len(page.blocks))
+    if head is None or page.blocks[head].tag not in {"h1", "h2"}:
+        return []
+    sums = [0, *accumulate(good)]
+    for scope in ancestors(page.blocks[head].box):
+        if scope.tag in {"body", "html"}:
+            return []
+        if sums[scope.last] - sums[scope.first] >= ENOUGH:
+            break
+    else:
+        return []
+    chosen = set(map(id, found))
+    inside = (*page.blocks[scope.first : head], *page.blocks[head + 1 : scope.last])
+    if any(id(block) in chosen for block in inside):
+        return []
+    outside = excluded_boxes(
+        page.boxes, lambda box: excluded[box.number] or box.last <= scope.first or box.first >= scope.last
+    )
+    scores = Scores(page, good, outside, frozenset(), weighed=True)
+    inner = _content(scores, title, kind, excluded, cleaned=True)
+    return inner if characters(inner) >= MIN_INNER * characters(found) else []
 
 
 def characters(blocks: Sequence[Block]) -> int:
