@@ -6,31 +6,40 @@
 3. If the parser fails on a page, the result is a `Skip`; the run continues.
 """
 
+from collections.abc import Callable, Iterable
+
+import ada_url
 from lxml import etree
 
 from extract import page_facts
 from extract.bounds import LONGEST, exceeded_bound
 from extract.extraction import Extraction
 from extract.page import content, layout, page_kind, page_reader, unseen
-from extract.page.boxes import MAX_ELEMENTS
+from extract.page.boxes import MAX_ELEMENTS, MetadataElement
 from extract.rights import METAS
 from extract.skip import Skip
 
 __all__ = ["EXTRACTOR", "LONGEST", "extract"]
 
-EXTRACTOR = f"page@1+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
+EXTRACTOR = f"page@2+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
 """Name of the extractor; it includes the version of the parser, because another version may read another tree."""
 
+LINK_SCHEMES = ("http:", "https:", "ftp:", "mailto:")
+"""Schemes of links that Markdown has."""
 
-def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip:
-    """Return the main text of a page, with tables and without readers' comments, plain or as Markdown. Never raise."""
+
+def extract(html: str, url: str, *, markdown: bool = False, links: bool = False) -> Extraction | Skip:
+    """Return the main text of a page, with tables and without readers' comments, plain or as Markdown. Never raise.
+
+    With `links`, Markdown has the targets of links, as absolute URLs.
+    """
     # NUL would end the page in the parser, which is written in C. A lone surrogate has no bytes in UTF-8.
     body = html.replace("\0", "").encode(errors="replace")
     if not body.strip():
         return Skip(reason="empty_body")
     if (reason := exceeded_bound(html)) is not None:
         return Skip(reason=reason)
-    page = page_reader.read_page(body)
+    page = page_reader.read_page(body, marks=markdown)
     if page is None:
         return Skip(reason="no_text")
     if page.elements > MAX_ELEMENTS:
@@ -39,7 +48,8 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip
     kind = page_kind.kind_by_contents(facts.kind, facts.title, page.boxes)
     chosen = content.choose_content(page, facts.title, kind)
     chosen = unseen.choose_unseen(chosen, page, body, facts.article_body, facts.title, kind)
-    text = (layout.markdown if markdown else layout.plain)(chosen)
+    resolve = _resolver(page.metadata, url) if links else None
+    text = layout.markdown(chosen, resolve) if markdown else layout.plain(chosen)
     if not text:
         return Skip(reason="no_text")
     return Extraction(
@@ -57,3 +67,22 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip
         canonical_url=facts.canonical_url,
         metas=facts.metas,
     )
+
+
+def _resolver(metadata: Iterable[MetadataElement], url: str) -> Callable[[str], str]:
+    """Return a function that returns the absolute URL of a target; `""` if it leads to no other page or file."""
+    base = next((each.attributes.get("href", "") for each in metadata if each.tag == "base"), "")
+    base = _join(url, base) or url
+
+    def resolve(target: str) -> str:
+        found = "" if target.startswith("#") else _join(base, target)
+        return found if found.startswith(LINK_SCHEMES) else ""
+
+    return resolve
+
+
+def _join(base: str, target: str) -> str:
+    try:
+        return str(ada_url.join_url(base, target)) if base else str(ada_url.URL(target).href)
+    except ValueError:
+        return ""

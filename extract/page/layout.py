@@ -1,38 +1,22 @@
 """Write blocks as plain text, one a line, or as Markdown. Pure.
 
 1. In plain text, an item of a list begins with `- `, ` | ` separates the cells of a row, and code keeps its lines.
-2. Markdown (CommonMark with GitHub's tables) has headings, lists with depth and numbers, tables, fenced code and
-   quotations. Only `|` in tables is escaped, because the text is meant to be read.
-3. A row of a table is written as a row only if each cell is one short block. The tables that lay out old pages are not.
+2. Markdown (CommonMark with GitHub's tables) has headings, lists with depth and numbers, tables, fenced code with its
+   language, quotations, and inline marks (`extract.notation.inline_markdown`). Only `|` in tables and `<` before a tag's
+   name are escaped, because the text is meant to be read.
+3. Rows of tables are found by `extract.page.page_tables`.
 """
 
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
-from typing import NamedTuple
+from collections.abc import Iterable
 
+from extract.notation.inline_markdown import Resolver, escape, fenced, write_inline
+from extract.notation.table_grid import markdown_row, markdown_rule, plain_row
 from extract.page.boxes import Block, Box
+from extract.page.page_tables import BlockContext, ContextFinder, Row, find_rows
 
-MAX_CELL_CHARACTERS = 200
-"""A row with a longer cell is not written as a row."""
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
-MIN_FENCE_LENGTH = 3
-
-_BACKTICKS = re.compile("`+")
-
-
-class BlockContext(NamedTuple):
-    """The innermost box of each sort around a block."""
-
-    item: Box | None = None
-    row: Box | None = None
-    cell: Box | None = None
-    table: Box | None = None
-    quotation: Box | None = None
-
-
-ContextFinder = Callable[[Box], BlockContext]
+MAX_ORDINAL = 999_999_999
+"""The largest number of an item in CommonMark."""
 
 
 def plain(blocks: Iterable[Block]) -> str:
@@ -40,11 +24,11 @@ def plain(blocks: Iterable[Block]) -> str:
     lines = []
     begun_items: set[int] = set()
     context_of = _context_finder()
-    for row, cells in _rows(blocks, context_of):
-        if row is not None:
-            lines.append(" | ".join(_one_line(cell) for cell in cells))
+    for entry in find_rows(blocks, context_of, _one_line):
+        if isinstance(entry, Row):
+            lines.append(plain_row(entry.texts))
             continue
-        for block in cells:
+        for block in entry:
             item = context_of(block.box).item
             begins = item is not None and item.number not in begun_items
             lines.append(f"- {block.text}" if begins else block.text)
@@ -53,25 +37,30 @@ def plain(blocks: Iterable[Block]) -> str:
     return "\n".join(lines)
 
 
-def markdown(blocks: Iterable[Block]) -> str:
-    """Return Markdown: empty lines separate paragraphs, but not items and rows."""
+def markdown(blocks: Iterable[Block], resolve: Resolver | None = None) -> str:
+    """Return Markdown: empty lines separate paragraphs, but not items and rows.
+
+    Links are written if `resolve` is given, which returns the absolute URL of a target.
+    """
+
+    def write(block: Block) -> str:
+        return _inline(block, resolve).replace("\n", " ")
+
     written: list[str] = []
     columns: dict[int, int] = {}  # column in which the text of an item begins, by its number
-    counted: Counter[int] = Counter()
+    counted: dict[int, int] = {}
     context_of = _context_finder()
     before: Box | None = None  # the item that has just begun, or the table of the previous row
-    for row, cells in _rows(blocks, context_of):
-        if row is not None:
-            texts = [text.replace("|", "\\|") for text in _cell_texts(row, cells, context_of)]
-            line = f"| {' | '.join(texts)} |"
-            table = context_of(row).table
-            if table is not None and table is before:
-                written.append(f"\n{line}")
+    for entry in find_rows(blocks, context_of, write):
+        if isinstance(entry, Row):
+            if entry.table is not None and entry.table is before:
+                written.append(f"\n{markdown_row(entry.texts)}")
             else:
-                written.append(f"\n\n{line}\n|{' --- |' * len(texts)}")
-            before = table
+                head = [*entry.texts, *[""] * (entry.columns - len(entry.texts))]
+                written.append(f"\n\n{markdown_row(head)}\n{markdown_rule(len(head))}")
+            before = entry.table
             continue
-        for block in cells:
+        for block in entry:
             context = context_of(block.box)
             item, marker = context.item, ""
             column = 0 if item is None else _column(item, columns, context_of)
@@ -80,7 +69,8 @@ def markdown(blocks: Iterable[Block]) -> str:
                 marker = " " * column + f"{_marker(item, counted)} "
                 column = columns[item.number] = len(marker)
             is_tight = begins and before is not None and before.tag == "li"
-            written += ["\n" if is_tight else "\n\n", _item(block, context, marker or " " * column, column)]
+            text = _item(_marked(block, resolve), context, marker or " " * column, column)
+            written += ["\n" if is_tight else "\n\n", text]
             before = item if begins else None
     return "".join(written).strip("\n")
 
@@ -115,33 +105,6 @@ def _inner_context(around: BlockContext, box: Box) -> BlockContext:
     return around
 
 
-def _rows(blocks: Iterable[Block], context_of: ContextFinder) -> Iterator[tuple[Box | None, list[Block]]]:
-    """Yield the blocks of each row of a table with the box of the row, and all other blocks with None."""
-    for row, group in groupby(blocks, key=lambda block: context_of(block.box).row):
-        cells = list(group)
-        yield (row if row is not None and _is_row(cells, context_of) else None), cells
-
-
-def _is_row(cells: list[Block], context_of: ContextFinder) -> bool:
-    return (
-        len(cells) > 1
-        and all(block.tag != "pre" for block in cells)
-        and len({_cell(block, context_of) for block in cells}) == len(cells)
-        and max(block.length for block in cells) <= MAX_CELL_CHARACTERS
-    )
-
-
-def _cell(block: Block, context_of: ContextFinder) -> int:
-    return (context_of(block.box).cell or block.box).number
-
-
-def _cell_texts(row: Box, cells: list[Block], context_of: ContextFinder) -> list[str]:
-    """Return the texts of a row by column; an empty cell gives an empty text."""
-    texts = {_cell(block, context_of): _one_line(block) for block in cells}
-    columns = [box.number for box in row.children if box.tag in {"td", "th"}]
-    return [texts.get(column, "") for column in (columns if texts.keys() <= set(columns) else texts)]
-
-
 def _column(item: Box, columns: dict[int, int], context_of: ContextFinder) -> int:
     """Return the column of an item: of its text if it has begun, otherwise of its marker, below its parent's text."""
     around: Box | None = item
@@ -150,17 +113,23 @@ def _column(item: Box, columns: dict[int, int], context_of: ContextFinder) -> in
     return 0 if around is None else columns[around.number]
 
 
-def _marker(item: Box, counted: Counter[int]) -> str:
+def _marker(item: Box, counted: dict[int, int]) -> str:
     inside = item.parent
     if inside is None or inside.tag != "ol":
         return "-"
-    counted[inside.number] += 1
-    return f"{counted[inside.number]}."
+    if item.ordinal is not None:
+        number = item.ordinal
+    elif inside.number in counted:
+        number = counted[inside.number] + 1
+    else:
+        number = 1 if inside.ordinal is None else inside.ordinal
+    counted[inside.number] = number
+    return f"{min(max(number, 0), MAX_ORDINAL)}."
 
 
-def _item(block: Block, context: BlockContext, start: str, column: int) -> str:
-    """Return a block after `start`, its marker or indentation. A quotation is inside the item or around it."""
-    text, quotation, item = _marked(block), context.quotation, context.item
+def _item(text: str, context: BlockContext, start: str, column: int) -> str:
+    """Return the text of a block after `start`, its marker or indentation. A quotation is inside the item or around it."""
+    quotation, item = context.quotation, context.item
     is_within = quotation is not None and (item is None or quotation.depth > item.depth)
     if is_within:
         text = _quoted(text)
@@ -172,14 +141,17 @@ def _quoted(text: str) -> str:
     return "> " + text.replace("\n", "\n> ")
 
 
-def _marked(block: Block) -> str:
+def _marked(block: Block, resolve: Resolver | None) -> str:
     if block.tag in HEADINGS:
-        return f"{'#' * HEADINGS[block.tag]} {_one_line(block)}"
+        text = _inline(block, resolve, is_heading=True).replace("\n", " ")
+        return f"{'#' * HEADINGS[block.tag]} {text}"
     if block.tag == "pre":
-        longest = max(map(len, _BACKTICKS.findall(block.text)), default=0)
-        fence = "`" * max(MIN_FENCE_LENGTH, longest + 1)
-        return f"{fence}\n{block.text}\n{fence}"
-    return block.text.replace("\n", "  \n")
+        return fenced(block.text, block.box.language)
+    return _inline(block, resolve).replace("\n", "  \n")
+
+
+def _inline(block: Block, resolve: Resolver | None, *, is_heading: bool = False) -> str:
+    return write_inline(block.marked, resolve, is_heading=is_heading) if block.marked else escape(block.text)
 
 
 def _one_line(block: Block) -> str:

@@ -3,65 +3,43 @@
 1. Invisible elements are left out: scripts, styles, controls, drawings, and elements that an attribute hides.
 2. Elements that state facts about the page are collected for `extract.page_facts`: <meta>s, links with a relation,
    titles, and scripts of JSON-LD.
-3. A formula becomes its TeX between dollar signs if the page has it: in MathML, in MathJax, or in the text of an image.
+3. A formula becomes TeX between dollar signs: the TeX that the page has (in MathML, MathJax, KaTeX or the text of an
+   image), otherwise the TeX for its MathML.
+4. Code of highlighters (`extract.notation.code_listings`) becomes one block, without line numbers.
 """
 
-import re
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from lxml import etree
 
+from extract.notation import formulas
+from extract.notation.block_text import NEW_LINE, BlockText
+from extract.notation.code_listings import BOX_PARTS, ListingPart, listing_part
+from extract.notation.inline_markdown import ELEMENTS, ENDS, LINK, TARGET_END
+from extract.notation.mathml import MathReader
 from extract.page.boxes import DEEPEST, MAX_ELEMENTS, Block, Box, MetadataElement, ParsedPage
-from extract.page.class_hints import ALWAYS_UNLIKELY, NO_HINTS, class_hints
-
-INLINE = frozenset((
-    "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",
-    "label", "mark", "q", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u",
-    "var", "wbr", "nobr",
-))  # fmt: skip
-INVISIBLE_TAGS = frozenset((
-    "applet", "area", "audio", "base", "basefont", "canvas", "figcaption", "frame", "frameset", "map", "marquee",
-    "noembed", "option", "param", "rp", "source", "style", "svg", "track",
-))  # fmt: skip
-SHADOW = frozenset(("open", "closed"))
-CONTROLS = frozenset(("input", "textarea", "select", "button"))
-PLAYERS = frozenset(("iframe", "object", "embed", "video"))
-UNLIKELY_TAGS = frozenset(("nav", "footer", "aside"))
-UNLIKELY_ROLES = frozenset(
-    (
-        "menu",
-        "menubar",
-        "complementary",
-        "navigation",
-        "alert",
-        "alertdialog",
-        "dialog",
-        "banner",
-        "contentinfo",
-    )
+from extract.page.class_hints import ALWAYS_UNLIKELY
+from extract.page.elements import (
+    CODE_ROOTS,
+    CONTROLS,
+    INLINE,
+    INVISIBLE_TAGS,
+    JSON_LD,
+    MATH_SCRIPT,
+    PLAYERS,
+    SHADOW,
+    TYPESETTERS,
+    UNLIKELY_TAGS,
+    apply_attributes,
+    code_language,
+    is_formula,
+    is_hidden,
+    mark_main,
+    numbers_lines,
+    outer_language,
+    with_delimiters,
 )
-MAIN_PROPERTIES = frozenset(("articleBody", "mainContentOfPage"))
-NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
-MAX_LINE_NUMBER_LENGTH = 9
-"""Digits of a line number at most: no listing has a billion lines."""
-NEW_LINE = "\v"
-"""Marks a line break of the page among white space without meaning."""
-LINE_END = "\f"
-"""Marks the end of an element in a <pre> that is a line of its own; the page may have a line break there too."""
-POWER = "\x0e"
-"""Separates a number from the superscript that follows it, which may be an exponent."""
-TEX = ("application/x-tex", "TeX", "LaTeX")
-STYLES = ("{\\displaystyle", "{\\textstyle")
-"""Start of a formula that is wrapped in a command for its size."""
-ANNOTATIONS = frozenset(("annotation", "annotation-xml"))
-JSON_LD = "application/ld+json"
-
-
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_EXPONENT = re.compile(rf"{POWER}(?=[\d+\u2212-])")
-_UNSEEN_SIGNS = dict.fromkeys(map(ord, "\xad\u200b"))
-"""Soft hyphens and zero-width spaces, which mark places where a word may be broken."""
-_FORMULA = re.compile(r"\b(?:mwe-math|latex|tex|math)(?![a-z])", re.IGNORECASE)
 
 
 class TooManyError(Exception):
@@ -71,7 +49,8 @@ class TooManyError(Exception):
 class Reader:
     """Collect the boxes, blocks and facts of one page from the parser's events (lxml's parser target interface)."""
 
-    def __init__(self, *, reveals: bool = False) -> None:
+    def __init__(self, *, reveals: bool = False, marks: bool = False) -> None:
+        self._has_marks = marks
         self._reveals = reveals
         """Whether `noscript` and elements that an attribute hides are read too."""
         self.concealed = 0
@@ -83,31 +62,38 @@ class Reader:
         self.metadata: list[MetadataElement] = []
         self.elements = 0
         self._box = outermost
-        self._pieces: list[str] = []
+        self._text = BlockText(has_marks=marks)
+        self._pieces = self._text.pieces
         self._link_characters = self._links = 0
         """Characters of links since the block began, and number of open links."""
         self._verbatim = 0
+        """Number of open <pre>s."""
         self._hidden_depth = 0
         """Number of open elements from the outermost hidden one on; 0 if no open element is hidden."""
-        self._ignored_depth = 0
-        """Value of `_hidden_depth` at an annotation that repeats a formula; its text is ignored. Otherwise 0."""
         self._captured: list[str] | None = None
         """Text of a hidden element that is needed nevertheless; None if none is being captured."""
         self._on_captured: Callable[[str], None] = self._ignore_text
         """Receives the captured text."""
+        self._math: MathReader | None = None
+        """Reads the formula in a hidden element; None if none is being read."""
+        self._is_typeset = False
+        """Whether a script draws the TeX of the page."""
         self._ends: list[Callable[[], None] | None] = []
         """For each open element, the function to call when it ends."""
         self._box_ends = self._block_ends  # bound once, because every box uses it
+        self._mark_ends = {mark: partial(self._text.end_mark, mark) for mark in ENDS} if marks else {}
         self._starts: dict[str, Callable[[str, Mapping[str, str]], None]] = {
             **dict.fromkeys(INLINE, self._inline),
             **dict.fromkeys(INVISIBLE_TAGS, self._unseen),
             **dict.fromkeys(CONTROLS, self._control),
             **dict.fromkeys(PLAYERS, self._player),
-            "a": self._link, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html,
-            "img": self._image, "link": self._fact, "math": self._math, "meta": self._fact, "pre": self._pre,
-            "noscript": self._noscript, "script": self._script, "sup": self._superscript,
+            "a": self._link, "base": self._fact, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html,
+            "img": self._image, "link": self._fact, "math": self._math_starts, "meta": self._fact, "pre": self._pre,
+            "noscript": self._noscript, "mjx-container": self._typeset, "rt": self._ruby, "script": self._script, "sup": self._superscript,
             "template": self._template, "time": self._time, "title": self._title,
         }  # fmt: skip
+        if marks:
+            self._starts.update(dict.fromkeys(ELEMENTS, self._marked))
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Handle the start of an element. Raise `TooManyError` if the page has too many."""
@@ -116,12 +102,8 @@ class Reader:
             raise TooManyError
         if self._hidden_depth:
             self._hidden_depth += 1
-            if self._captured is not None and tag in ANNOTATIONS and not self._ignored_depth:
-                if attributes.get("encoding") in TEX:
-                    self._captured.clear()
-                    self._on_captured = self._add_tex
-                else:
-                    self._ignored_depth = self._hidden_depth
+            if self._math is not None:
+                self._math.start(tag, attributes)
             return
         start = self._starts.get(tag)
         if start is None:
@@ -133,17 +115,10 @@ class Reader:
         """Handle the end of an element."""
         if self._hidden_depth:
             self._hidden_depth -= 1
+            if self._math is not None:
+                self._math.end(tag)
             if not self._hidden_depth:
-                self._conceals = False
-            if self._ignored_depth > self._hidden_depth:
-                self._ignored_depth = 0
-            elif (
-                not self._ignored_depth
-                and self._captured is not None
-                and (not self._hidden_depth or tag == "annotation")
-            ):
-                captured, self._captured = "".join(self._captured), None
-                self._on_captured(captured)
+                self._hidden_ends()
             return
         end = self._ends.pop()
         if end is not None:
@@ -152,9 +127,10 @@ class Reader:
     def data(self, text: str) -> None:
         """Handle a piece of text."""
         if self._hidden_depth:
+            if self._math is not None:
+                self._math.data(text)
             if self._captured is not None:
-                if not self._ignored_depth:
-                    self._captured.append(text)
+                self._captured.append(text)
             elif self._conceals:
                 self.concealed += len(text)
             return
@@ -171,46 +147,47 @@ class Reader:
         """Return the page. Call it once, after the parser has finished."""
         self._flush()
         self.boxes[0].last = len(self.blocks)
+        if self._is_typeset:
+            self.blocks = [with_delimiters(block) for block in self.blocks]
         return ParsedPage(
             boxes=self.boxes,
             blocks=self.blocks,
             metadata=self.metadata,
             elements=self.elements,
             concealed=self.concealed,
+            has_marks=self._has_marks,
         )
 
     def _flush(self) -> None:
-        pieces = self._pieces
-        if pieces:
-            text = "".join(pieces)
-            pieces.clear()
+        if self._pieces:
+            marked = ""
             if self._verbatim:
-                text = text.replace(f"{LINE_END}\n", "\n").replace(LINE_END, "\n").replace(NEW_LINE, "\n")
-                text = text.rstrip().strip("\n")
-            elif NEW_LINE in text:
-                text = "\n".join(filter(None, (" ".join(line.split()) for line in text.split(NEW_LINE))))
+                text = self._text.take_code()
             else:
-                text = " ".join(text.split())
-            if not text.isascii() and ("\xad" in text or "\u200b" in text):
-                text = text.translate(_UNSEEN_SIGNS)
-            if POWER in text:
-                text = _EXPONENT.sub("^", text).replace(POWER, "")
-            if text and not (text[0].isdigit() and _numbers_lines(text)):
+                text, marked = self._text.take_running()
+            if text and not (text[0].isdigit() and numbers_lines(text)):
                 # Links in code lead to what the code names, so they do not count as links.
-                self.blocks.append(Block(self._box, text, 0 if self._verbatim else self._link_characters))
+                links = 0 if self._verbatim else self._link_characters
+                self.blocks.append(Block(self._box, text, links, marked))
         self._link_characters = 0
 
     def _block(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Begin a box; within a <pre>, begin a line."""
         # Some pages hide their <body> until a script has run, so a hidden <body> is read.
-        if attributes and tag != "body" and not self._reveals and _is_hidden(attributes):
+        if attributes and tag != "body" and not self._reveals and is_hidden(attributes):
             self._conceal()
             return
+        if "class" in attributes:
+            part = listing_part(attributes["class"])
+            if part is not None and self._listing_starts(part, tag, attributes):
+                return
         if self._verbatim:
-            if self._pieces and not self._pieces[-1].endswith("\n"):
-                self._pieces.append("\n")
-            self._ends.append(self._line_ends)
-            return
+            self._text.begin_line()
+            self._ends.append(self._text.end_line)
+        else:
+            self._box_starts(tag, attributes)
+
+    def _box_starts(self, tag: str, attributes: Mapping[str, str]) -> None:
         if self._pieces:
             self._flush()
         around = self._box
@@ -225,11 +202,35 @@ class Reader:
             around.children = [box]
         self._ends.append(self._box_ends)
         if attributes:
-            _apply_class_hints(box, attributes)
+            apply_attributes(box, attributes)
         if tag in UNLIKELY_TAGS:
             box.unlikely, box.is_navigation = ALWAYS_UNLIKELY, True
         elif tag == "main":
-            _mark_main(box)
+            mark_main(box)
+
+    def _listing_starts(self, part: ListingPart | None, tag: str, attributes: Mapping[str, str]) -> bool:
+        """Start an element whose class names a part of a listing or a formula; return whether it is one."""
+        match part:
+            case ListingPart.LISTING if not self._verbatim and tag not in CODE_ROOTS:
+                self._code_starts(attributes)
+                self._text.is_listing = True
+            case ListingPart.LINE if self._verbatim:
+                self._text.begin_line()
+                self._ends.append(self._text.end_code_line)
+            case ListingPart.GUTTER if self._verbatim and tag not in CODE_ROOTS:
+                self._hidden_depth = 1
+            case ListingPart.GUTTER_CELL if (self._verbatim or tag in {"td", "th"}) and tag not in CODE_ROOTS:
+                self._hidden_depth = 1
+            case ListingPart.PREVIEW:
+                self._hidden_depth = 1
+            case ListingPart.TYPESET:
+                self._typeset(tag, attributes)
+            case ListingPart.SOURCE:
+                self._is_typeset = True
+                return False
+            case _:
+                return False
+        return True
 
     def _block_ends(self) -> None:
         if self._pieces:
@@ -239,10 +240,6 @@ class Reader:
         if box.parent is not None:
             self._box = box.parent
 
-    def _line_ends(self) -> None:
-        if self._pieces and not self._pieces[-1].endswith(("\n", LINE_END)):
-            self._pieces.append(LINE_END)
-
     def _html(self, tag: str, attributes: Mapping[str, str]) -> None:
         self.metadata.append(MetadataElement(tag, dict(attributes)))
         self._block(tag, {})
@@ -250,32 +247,67 @@ class Reader:
     def _head(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         self._ends.append(None)
 
-    def _pre(self, tag: str, attributes: Mapping[str, str]) -> None:
-        self._block(tag, attributes)
-        if not self._hidden_depth:
-            self._ends[-1] = self._pre_ends if not self._verbatim else self._inner_pre_ends
+    def _pre(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        if attributes and not self._reveals and is_hidden(attributes):
+            self._conceal()
+        elif self._verbatim:
+            self._text.begin_line()
+            self._ends.append(self._inner_pre_ends)
             self._verbatim += 1
+            self._text.is_listing = False  # white space in a <pre> has a meaning
+            self._box.language = self._box.language or code_language(attributes)
+        else:
+            self._code_starts(attributes)
+
+    def _code_starts(self, attributes: Mapping[str, str]) -> None:
+        around = self._box
+        self._box_starts("pre", attributes)
+        self._ends[-1] = self._pre_ends
+        self._verbatim = 1
+        if self._box is not around:
+            self._box.language = code_language(attributes) or outer_language(around)
 
     def _pre_ends(self) -> None:
         if self._box.tag == "pre":
             self._block_ends()
         else:
             self._flush()  # the <pre> was too deep for a box of its own
-        self._verbatim = 0
+        self._verbatim, self._text.is_listing = 0, False
 
     def _inner_pre_ends(self) -> None:
         self._verbatim -= 1
 
-    def _inline(self, _tag: str, attributes: Mapping[str, str]) -> None:
-        if attributes and _is_hidden(attributes):
-            self._hidden_depth = 1
-        else:
-            self._ends.append(None)
+    def _inline(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if attributes:
+            if is_hidden(attributes):
+                self._hidden_depth = 1
+                return
+            if "class" in attributes:
+                part = listing_part(attributes["class"])
+                if part not in BOX_PARTS and self._listing_starts(part, tag, attributes):
+                    return
+                if tag == "code" and self._verbatim and not self._box.language:
+                    self._box.language = code_language(attributes)
+        self._ends.append(None)
+
+    def _marked(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Start an element that Markdown marks."""
+        self._inline(tag, attributes)
+        if not self._hidden_depth and not self._verbatim:
+            self._text.begin_mark(ELEMENTS[tag])
+            self._ends[-1] = self._mark_ends[ELEMENTS[tag]]
 
     def _superscript(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._inline(tag, attributes)
-        if not self._hidden_depth and self._pieces and self._pieces[-1][-1:].isdigit():
-            self._pieces.append(POWER)
+        is_number = self._verbatim or self._links  # of code, or of a footnote
+        if not self._hidden_depth and not is_number and self._text.begin_superscript():
+            self._ends[-1] = self._text.end_superscript
+
+    def _ruby(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._inline(tag, attributes)
+        if not self._hidden_depth:
+            self._text.begin_ruby()
+            self._ends[-1] = self._text.end_ruby
 
     def _time(self, tag: str, attributes: Mapping[str, str]) -> None:
         if "datetime" in attributes and (
@@ -285,18 +317,26 @@ class Reader:
         self._inline(tag, attributes)
 
     def _link(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if _is_hidden(attributes):
+        if is_hidden(attributes):
             self._hidden_depth = 1
         elif "href" in attributes:
             if "rel" in attributes:
                 self.metadata.append(MetadataElement(tag, dict(attributes)))
+            self._text.begin_link()
             self._links += 1
             self._ends.append(self._link_ends)
+            if self._has_marks and not self._verbatim:
+                self._text.begin_mark(LINK, "%20".join(attributes["href"].split()) + TARGET_END)
+                self._ends[-1] = self._marked_link_ends
         else:
             self._ends.append(None)
 
     def _link_ends(self) -> None:
         self._links -= 1
+
+    def _marked_link_ends(self) -> None:
+        self._links -= 1
+        self._text.end_mark(LINK)
 
     def _break(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         """Break the line; a second break in a row begins a new block."""
@@ -318,8 +358,8 @@ class Reader:
     def _image(self, _tag: str, attributes: Mapping[str, str]) -> None:
         self._ends.append(None)
         self._box.images += 1
-        if "alt" in attributes and "class" in attributes and _FORMULA.search(attributes["class"]):
-            self._add_tex(attributes["alt"])
+        if "alt" in attributes and is_formula(attributes):
+            self._text.add_formula(formulas.write_formula(attributes["alt"]))
 
     def _fact(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._ends.append(None)
@@ -353,20 +393,40 @@ class Reader:
         self._box.players += 1
         self._hidden_depth = 1
 
-    def _math(self, _tag: str, attributes: Mapping[str, str]) -> None:
-        self._hidden_depth = 1
-        if "alttext" in attributes:
-            self._add_tex(attributes["alttext"])
-        else:
-            self._capture(self._add_formula)
+    def _math_starts(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._hidden_depth, self._math = 1, MathReader()
+        self._math.start(tag, attributes)
+
+    def _typeset(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        """Read a formula that MathJax has drawn; its MathML is for screen readers."""
+        self._hidden_depth, self._math = 1, MathReader()
+        self._math.is_block = attributes.get("display") == "true" or "Display" in attributes.get("class", "")
+        self._capture(self._add_drawn)
+
+    def _hidden_ends(self) -> None:
+        self._conceals = False
+        math, self._math = self._math, None
+        captured, self._captured = self._captured, None
+        if math is not None and (formula := math.formula()):
+            self._text.add_formula(formula, is_drawn=True)
+        elif captured is not None:
+            self._on_captured("".join(captured))
+
+    def _add_drawn(self, text: str) -> None:
+        """Add a formula that the page calls drawn, but that has only its TeX."""
+        if "\\" in text or "$" in text:
+            self._is_typeset = True
+            self.data(text)
 
     def _script(self, _tag: str, attributes: Mapping[str, str]) -> None:
         self._hidden_depth = 1
         type_ = attributes.get("type", "")
         if type_ == JSON_LD:
             self._capture(self._add_json_ld)
-        elif type_.startswith("math/tex"):
-            self._capture(self._add_tex)
+        elif type_.startswith(MATH_SCRIPT):
+            self._capture(partial(self._add_source, is_block="display" in type_))
+        elif any(name in attributes.get("src", "").lower() for name in TYPESETTERS):
+            self._is_typeset = True
 
     def _title(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         self._hidden_depth = 1
@@ -381,71 +441,20 @@ class Reader:
     def _add_json_ld(self, text: str) -> None:
         self.metadata.append(MetadataElement("script", {}, text))
 
-    def _add_tex(self, text: str) -> None:
-        tex = text.strip()
-        if tex.startswith(STYLES) and tex.endswith("}"):
-            tex = tex[tex.index("style") + len("style") : -1].strip()
-        if tex:
-            self._pieces.append(f" ${tex}$ " if not tex.startswith("$") else f" {tex} ")
-
-    def _add_formula(self, text: str) -> None:
-        """Add MathML without TeX as its symbols, in their order."""
-        self._pieces.append("".join(text.split()))
+    def _add_source(self, tex: str, *, is_block: bool) -> None:
+        self._text.add_source(formulas.write_formula(tex, is_block=is_block))
 
     def _ignore_text(self, _text: str) -> None:
         pass
 
 
-def _apply_class_hints(box: Box, attributes: Mapping[str, str]) -> None:
-    class_, id_ = attributes.get("class"), attributes.get("id")
-    if class_:
-        box.names = class_
-    if (class_ or id_) and (hints := class_hints(class_ or "", id_ or "")) is not NO_HINTS:
-        box.weight, unlikely, comments, box.is_boilerplate, box.is_content, box.is_reference, box.is_post = hints
-        if box.tag not in NEVER_UNLIKELY:
-            box.unlikely, box.comments = unlikely, comments
-            box.is_navigation = unlikely == ALWAYS_UNLIKELY and not comments
-    if "role" in attributes:
-        role = attributes["role"]
-        if role in UNLIKELY_ROLES:
-            box.unlikely, box.is_navigation = ALWAYS_UNLIKELY, True
-        elif role == "main":
-            _mark_main(box)
-    if "itemprop" in attributes and attributes["itemprop"] in MAIN_PROPERTIES:
-        box.is_main = True
-
-
-def _mark_main(box: Box) -> None:
-    """Mark the main element. What is around it is not navigation, but has lost its end."""
-    box.is_main = True
-    around = box.parent
-    while around is not None:
-        around.unlikely, around.is_navigation, around.comments = 0.0, False, False
-        around = around.parent
-
-
-def _numbers_lines(text: str) -> bool:
-    """Return whether a text is the line numbers of a listing: at least three consecutive numbers."""
-    words = text.split()
-    if len(words) < 3 or len(words[0]) > MAX_LINE_NUMBER_LENGTH or not all(map(str.isdecimal, words[:3])):
-        return False
-    first = int(words[0])
-    return words == [str(number) for number in range(first, first + len(words))]
-
-
-def _is_hidden(attributes: Mapping[str, str]) -> bool:
-    return "hidden" in attributes or (
-        ("style" in attributes and _HIDDEN.search(attributes["style"]) is not None)
-        or ("aria-hidden" in attributes and attributes["aria-hidden"] == "true")
-    )
-
-
-def read_page(html: bytes, *, reveals: bool = False) -> ParsedPage | None:
+def read_page(html: bytes, *, reveals: bool = False, marks: bool = False) -> ParsedPage | None:
     """Return the page in `html`, which is UTF-8; return None if the parser finds nothing in it.
 
-    If `reveals` is set, elements that an attribute hides and `noscript` are read too.
+    If `reveals` is set, elements that an attribute hides and `noscript` are read too. If `marks` is set, the blocks
+    have their inline marks; the blocks and their texts are the same.
     """
-    reader = Reader(reveals=reveals)
+    reader = Reader(reveals=reveals, marks=marks)
     try:
         etree.fromstring(html, etree.HTMLParser(encoding="utf-8", target=reader))
     except etree.ParseError:

@@ -34,7 +34,7 @@ def choose_unseen(
             return _article_blocks(article)
     shown_size = characters(chosen)
     if shown_size < MAX_SHOWN and page.concealed >= max(MIN_CHARACTERS, shown_size):
-        revealed = page_reader.read_page(body, reveals=True)
+        revealed = page_reader.read_page(body, reveals=True, marks=page.has_marks)
         if revealed is not None and (found := choose_content(revealed, title, kind)):
             total = characters(found)
             running = sum(block.length for block in found if is_text(block))
