@@ -35,6 +35,14 @@ class ListingPart(Enum):
 BOX_PARTS = frozenset((None, ListingPart.LISTING, ListingPart.LINE))
 """Parts that an element within a line is not."""
 
+_DRAWN = {
+    **dict.fromkeys(
+        ("MathJax", "MathJax_Display", "MathJax_SVG", "MathJax_SVG_Display", "MathJax_CHTML", "mjx-chtml"),
+        ListingPart.TYPESET,
+    ),
+    "MathJax_Preview": ListingPart.PREVIEW,
+}
+"""Names that MathJax 2 gives; pages give their own elements names in lower case."""
 _NAMES = {
     **dict.fromkeys(
         (
@@ -65,33 +73,42 @@ _NAMES = {
         ),
         ListingPart.GUTTER_CELL,
     ),
-    **dict.fromkeys(
-        ("mathjax", "mathjax_display", "mathjax_svg", "mathjax_svg_display", "mathjax_chtml", "mjx-chtml"),
-        ListingPart.TYPESET,
-    ),
-    "mathjax_preview": ListingPart.PREVIEW,
     **dict.fromkeys(("math", "arithmatex", "tex2jax_process", "mathjax_process"), ListingPart.SOURCE),
 }  # fmt: skip
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
 _LABELLED = re.compile(
-    r"(?:\b(?:language|lang|highlight-source|highlight-text|highlight|src|source)-|\bbrush:\s*|\blang:)([a-z][\w+#.-]*)"
+    r"(?:\b(?:language|lang|highlight-source|highlight-text|highlight|src|source)-|\bbrush:\s*|\blang:)"
+    r"([a-z][\w+#.-]*)"
 )
-_HOSTS = frozenset(
-    ["hljs", "sourcecode", "highlight", "chroma", "prism-code", "src", "code", "prettyprint", "codehilite", "geshi", "shiki", "syntax"]
+_HOSTS = _words(
+    """hljs sourcecode highlight chroma prism-code src code prettyprint codehilite geshi shiki syntax syntaxhighlighter
+    crayon-syntax"""
 )
 """Names of listings beside which the name of the language may stand alone."""
-_LANGUAGES = frozenset(
-    ["abap", "actionscript", "ada", "apache", "applescript", "asm", "awk", "bash", "basic", "bat", "batch", "c", "c++", "c#", "clojure", "cmake", "cobol", "coffeescript", "cpp", "crystal", "cs", "csharp", "css", "csv", "cuda", "cython", "d", "dart", "delphi", "diff", "dockerfile", "elixir", "elm", "erlang", "f#", "fortran", "fsharp", "go", "golang", "graphql", "groovy", "haml", "handlebars", "haskell", "hcl", "html", "http", "ini", "java", "javascript", "js", "json", "json5", "jsonc", "jsx", "julia", "kotlin", "latex", "less", "lisp", "lua", "make", "makefile", "markdown", "markup", "matlab", "md", "mermaid", "nasm", "nginx", "nim", "nix", "objc", "objective-c", "objectivec", "ocaml", "octave", "pascal", "perl", "php", "plsql", "powershell", "prolog", "properties", "protobuf", "ps1", "puppet", "py", "py3", "pycon", "python", "python3", "r", "rb", "ruby", "rs", "rust", "sass", "scala", "scheme", "scss", "sh", "shell", "shell-session", "solidity", "sql", "svelte", "swift", "tcl", "terraform", "tex", "toml", "ts", "tsx", "typescript", "vala", "vb", "vbnet", "verilog", "vhdl", "vim", "vue", "wasm", "xhtml", "xml", "xslt", "yaml", "yml", "zig", "zsh", "console", "ipython3", "cfg"]
+_LANGUAGES = _words(
+    """abap actionscript ada apache applescript asm awk bash basic bat batch c c++ c# clojure cmake cobol coffeescript
+    cpp crystal cs csharp css csv cuda cython d dart delphi diff dockerfile elixir elm erlang f# fortran fsharp go
+    golang graphql groovy haml handlebars haskell hcl html http ini java javascript js json json5 jsonc jsx julia kotlin
+    latex less lisp lua make makefile markdown markup matlab md mermaid nasm nginx nim nix objc objective-c objectivec
+    ocaml octave pascal perl php plsql powershell prolog properties protobuf ps1 puppet py py3 pycon python python3 r rb
+    ruby rs rust sass scala scheme scss sh shell shell-session solidity sql svelte swift tcl terraform tex toml ts tsx
+    typescript vala vb vbnet verilog vhdl vim vue wasm xhtml xml xslt yaml yml zig zsh console ipython3 cfg"""
 )
-_NO_LANGUAGES = frozenset(
-    ["none", "plain", "plaintext", "text", "txt", "nohighlight", "no-highlight", "default", "auto", "unknown", "undefined", "literal", "block", "plain_text"]
+_NO_LANGUAGES = _words(
+    """none plain plaintext plain_text text txt nohighlight no-highlight default auto unknown undefined literal block"""
 )
 
 
 @lru_cache(maxsize=1 << 14)
 def listing_part(class_: str) -> ListingPart | None:
     """Return the part that a class names; return None if it names none."""
-    for name in class_[:LONGEST].lower().split():
-        if (found := _NAMES.get(name)) is not None:
+    for name in class_[:LONGEST].split():
+        if (found := _DRAWN.get(name) or _NAMES.get(name.lower())) is not None:
             return found
     return None
 
@@ -106,3 +123,9 @@ def language(names: str) -> str:
     if len(words) > 1 and not _HOSTS.isdisjoint(words):
         return next((word for word in words if word in _LANGUAGES), "")
     return words[0] if len(words) == 1 and words[0] in _LANGUAGES else ""
+
+
+def known_language(names: str) -> str:
+    """Return the language that the class of an element around code names, if it is a known one."""
+    found = language(names)
+    return found if found in _LANGUAGES else ""

@@ -25,7 +25,37 @@ _SYMBOLS = {
     "\u2061": "", "\u2062": "", "\u2063": "", "\u2064": "", "\u200b": "", "\xa0": " ",
 }  # fmt: skip
 _FUNCTIONS = frozenset(
-    ["arccos", "arcsin", "arctan", "arg", "cos", "cosh", "cot", "csc", "deg", "det", "dim", "exp", "gcd", "hom", "inf", "ker", "lim", "liminf", "limsup", "ln", "log", "max", "min", "sec", "sin", "sinh", "sup", "tan", "tanh"]
+    [
+        "arccos",
+        "arcsin",
+        "arctan",
+        "arg",
+        "cos",
+        "cosh",
+        "cot",
+        "csc",
+        "deg",
+        "det",
+        "dim",
+        "exp",
+        "gcd",
+        "hom",
+        "inf",
+        "ker",
+        "lim",
+        "liminf",
+        "limsup",
+        "ln",
+        "log",
+        "max",
+        "min",
+        "sec",
+        "sin",
+        "sinh",
+        "sup",
+        "tan",
+        "tanh",
+    ]
 )
 _SPECIAL = re.compile(f"[{re.escape(''.join(_SYMBOLS))}\u0391-\u03c9\u03d1\u03d5\u03f5]")
 _COMMAND_LAST = re.compile(r"\\[A-Za-z]++\Z")
@@ -54,12 +84,16 @@ def separate_formulas(text: str) -> str:
     return _PADDED_END.sub(f"{END} ", _PADDED_BEGIN.sub(f" {BEGIN}", text))
 
 
-def rewrite_delimiters(text: str) -> str:
-    r"""Return the text of a page that MathJax or KaTeX typesets, with `$` for `\(` and `$$` for `\[`."""
+def rewrite_delimiters(text: str, *, is_marked: bool = False) -> str:
+    r"""Return the text of a page that MathJax or KaTeX typesets, with `$` for `\(` and `$$` for `\[`.
+
+    With `is_marked`, formulas are enclosed between `BEGIN` and `END`.
+    """
     if "\\)" not in text and "\\]" not in text:
         return text
+    begin, end = (BEGIN, END) if is_marked else ("", "")
     return _DELIMITED.sub(
-        lambda found: write_formula(found[1] or found[2] or "", is_block=found[1] is None) or found[0], text
+        lambda found: f"{begin}{write_formula(found[1] or found[2], is_block=found[1] is None)}{end}", text
     )
 
 

@@ -121,9 +121,7 @@ def _after(parts: list[str], number: int) -> str:
     return ""
 
 
-def _written(
-    mark: str, inside: str, target: str, before: str, after: str, resolve: Resolver | None
-) -> str:
+def _written(mark: str, inside: str, target: str, before: str, after: str, resolve: Resolver | None) -> str:
     """Return a part that has ended, in Markdown."""
     if not inside.strip():
         return inside

@@ -37,7 +37,7 @@ class Block:
         self.text = text
         """Text with white space collapsed and the line breaks of the page kept; unchanged if it is in a <pre>."""
         self.length = length
-        self.link = min(length, link)
+        self.link = min(length, link) if link else 0
         """Number of its characters that are links."""
         self.marked = marked
         """Text with the marks of `extract.notation.inline_markdown`; empty if there are none."""

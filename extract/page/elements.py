@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from extract.notation.code_listings import language
+from extract.notation.code_listings import known_language, language
 from extract.notation.formulas import rewrite_delimiters
 from extract.notation.table_grid import read_span
 from extract.page.boxes import Block, Box
@@ -40,16 +40,17 @@ NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
 JSON_LD = "application/ld+json"
 MATH_SCRIPT = "math/tex"
 """Start of the type of a script with a formula for MathJax 2."""
-TYPESETTERS = ("mathjax", "katex")
+TYPESETTERS = re.compile("mathjax|katex", re.IGNORECASE)
 """Parts of the address of a script that draws the TeX of a page."""
 CODE_ROOTS = frozenset(("pre", "body", "html", "article", "main", "code"))
 """Tags whose names say something of all that is in them; such an element is neither a listing nor a column of one."""
 CELLS = frozenset(("td", "th"))
 ORDINALS = {"ol": "start", "li": "value"}
 """Attributes that state the number of an item: of the first one of a list, and of the item itself."""
+MEASURED = CELLS | ORDINALS.keys()
 LANGUAGE_ATTRIBUTES = ("data-lang", "data-language", "data-code-language")
-LANGUAGE_REACH = 3
-"""Boxes around code whose names may state its language: highlighters wrap a <pre> in a few elements."""
+LANGUAGE_REACH = 6
+"""Boxes around code whose names may state its language: highlighters wrap a <pre> in a table."""
 MAX_SOURCE_CHARACTERS = 200
 """Characters of the address of an image that are read."""
 DRAWINGS = re.compile(r"codecogs\.com/|mathtex\.cgi|mimetex\.cgi|latex\.php\?|/math/render/", re.IGNORECASE)
@@ -83,6 +84,8 @@ def apply_attributes(box: Box, attributes: Mapping[str, str]) -> None:
             mark_main(box)
     if "itemprop" in attributes and attributes["itemprop"] in MAIN_PROPERTIES:
         box.is_main = True
+    if box.tag not in MEASURED:
+        return
     if box.tag in CELLS:
         if "colspan" in attributes or "rowspan" in attributes:
             box.span = read_span(attributes.get("colspan", ""), attributes.get("rowspan", ""))
@@ -136,7 +139,7 @@ def outer_language(box: Box | None) -> str:
     for _ in range(LANGUAGE_REACH):
         if box is None:
             break
-        if box.names and (found := language(box.names)):
+        if box.names and (found := known_language(box.names)):
             return found
         box = box.parent
     return ""
@@ -146,5 +149,5 @@ def with_delimiters(block: Block) -> Block:
     """Return a block of a page whose TeX a script draws, with dollar signs around formulas."""
     if block.tag == "pre" or "\\" not in block.text:
         return block
-    text, marked = rewrite_delimiters(block.text), rewrite_delimiters(block.marked)
+    text, marked = rewrite_delimiters(block.text), rewrite_delimiters(block.marked, is_marked=True)
     return Block(block.box, text, block.link, marked)

@@ -13,11 +13,12 @@ from functools import partial
 
 from lxml import etree
 
-from extract.notation import formulas
-from extract.notation.block_text import NEW_LINE, BlockText
+from extract.notation.block_text import NEW_LINE, BlockText, code_text, running_text
 from extract.notation.code_listings import BOX_PARTS, ListingPart, listing_part
+from extract.notation.formulas import write_formula
 from extract.notation.inline_markdown import ELEMENTS, ENDS, LINK, TARGET_END
 from extract.notation.mathml import MathReader
+from extract.notation.superscripts import BEGIN as SUPERSCRIPT
 from extract.page.boxes import DEEPEST, MAX_ELEMENTS, Block, Box, MetadataElement, ParsedPage
 from extract.page.class_hints import ALWAYS_UNLIKELY
 from extract.page.elements import (
@@ -118,7 +119,9 @@ class Reader:
             if self._math is not None:
                 self._math.end(tag)
             if not self._hidden_depth:
-                self._hidden_ends()
+                self._conceals = False
+                if self._captured is not None or self._math is not None:
+                    self._hidden_ends()
             return
         end = self._ends.pop()
         if end is not None:
@@ -159,12 +162,16 @@ class Reader:
         )
 
     def _flush(self) -> None:
-        if self._pieces:
+        pieces = self._pieces
+        if pieces:
             marked = ""
             if self._verbatim:
-                text = self._text.take_code()
+                text = code_text(pieces, is_listing=self._text.is_listing)
             else:
-                text, marked = self._text.take_running()
+                text = running_text(pieces)
+                if self._text.has_signs or self._has_marks:
+                    text, marked = self._text.take_signs(text)
+            pieces.clear()
             if text and not (text[0].isdigit() and numbers_lines(text)):
                 # Links in code lead to what the code names, so they do not count as links.
                 links = 0 if self._verbatim else self._link_characters
@@ -177,17 +184,14 @@ class Reader:
         if attributes and tag != "body" and not self._reveals and is_hidden(attributes):
             self._conceal()
             return
-        if "class" in attributes:
+        if attributes and "class" in attributes:
             part = listing_part(attributes["class"])
             if part is not None and self._listing_starts(part, tag, attributes):
                 return
         if self._verbatim:
             self._text.begin_line()
             self._ends.append(self._text.end_line)
-        else:
-            self._box_starts(tag, attributes)
-
-    def _box_starts(self, tag: str, attributes: Mapping[str, str]) -> None:
+            return
         if self._pieces:
             self._flush()
         around = self._box
@@ -208,14 +212,14 @@ class Reader:
         elif tag == "main":
             mark_main(box)
 
-    def _listing_starts(self, part: ListingPart | None, tag: str, attributes: Mapping[str, str]) -> bool:
+    def _listing_starts(self, part: ListingPart, tag: str, attributes: Mapping[str, str]) -> bool:
         """Start an element whose class names a part of a listing or a formula; return whether it is one."""
         match part:
             case ListingPart.LISTING if not self._verbatim and tag not in CODE_ROOTS:
                 self._code_starts(attributes)
                 self._text.is_listing = True
             case ListingPart.LINE if self._verbatim:
-                self._text.begin_line()
+                self._text.begin_code_line()
                 self._ends.append(self._text.end_code_line)
             case ListingPart.GUTTER if self._verbatim and tag not in CODE_ROOTS:
                 self._hidden_depth = 1
@@ -261,7 +265,7 @@ class Reader:
 
     def _code_starts(self, attributes: Mapping[str, str]) -> None:
         around = self._box
-        self._box_starts("pre", attributes)
+        self._block("pre", attributes)
         self._ends[-1] = self._pre_ends
         self._verbatim = 1
         if self._box is not around:
@@ -282,12 +286,11 @@ class Reader:
             if is_hidden(attributes):
                 self._hidden_depth = 1
                 return
-            if "class" in attributes:
-                part = listing_part(attributes["class"])
+            if "class" in attributes and (part := listing_part(attributes["class"])) is not None:
                 if part not in BOX_PARTS and self._listing_starts(part, tag, attributes):
                     return
-                if tag == "code" and self._verbatim and not self._box.language:
-                    self._box.language = code_language(attributes)
+            if self._verbatim and tag == "code":
+                self._box.language = self._box.language or code_language(attributes)
         self._ends.append(None)
 
     def _marked(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -322,7 +325,8 @@ class Reader:
         elif "href" in attributes:
             if "rel" in attributes:
                 self.metadata.append(MetadataElement(tag, dict(attributes)))
-            self._text.begin_link()
+            if self._pieces and self._pieces[-1] == SUPERSCRIPT:  # the number of a footnote
+                self._pieces[-1] = ""
             self._links += 1
             self._ends.append(self._link_ends)
             if self._has_marks and not self._verbatim:
@@ -359,7 +363,7 @@ class Reader:
         self._ends.append(None)
         self._box.images += 1
         if "alt" in attributes and is_formula(attributes):
-            self._text.add_formula(formulas.write_formula(attributes["alt"]))
+            self._text.add_formula(write_formula(attributes["alt"]))
 
     def _fact(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._ends.append(None)
@@ -404,7 +408,6 @@ class Reader:
         self._capture(self._add_drawn)
 
     def _hidden_ends(self) -> None:
-        self._conceals = False
         math, self._math = self._math, None
         captured, self._captured = self._captured, None
         if math is not None and (formula := math.formula()):
@@ -425,7 +428,7 @@ class Reader:
             self._capture(self._add_json_ld)
         elif type_.startswith(MATH_SCRIPT):
             self._capture(partial(self._add_source, is_block="display" in type_))
-        elif any(name in attributes.get("src", "").lower() for name in TYPESETTERS):
+        elif "src" in attributes and TYPESETTERS.search(attributes["src"]):
             self._is_typeset = True
 
     def _title(self, _tag: str, _attributes: Mapping[str, str]) -> None:
@@ -442,7 +445,7 @@ class Reader:
         self.metadata.append(MetadataElement("script", {}, text))
 
     def _add_source(self, tex: str, *, is_block: bool) -> None:
-        self._text.add_source(formulas.write_formula(tex, is_block=is_block))
+        self._text.add_source(write_formula(tex, is_block=is_block))
 
     def _ignore_text(self, _text: str) -> None:
         pass

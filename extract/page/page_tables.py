@@ -1,7 +1,7 @@
 """Find the rows of tables among blocks, and the texts of their cells. Pure.
 
 1. A row is written as a row if its cells are short (`MAX_CELL_CHARACTERS`). The tables that lay out old pages are not.
-   The paragraphs of a cell are joined. Code, headings and nested tables are never parts of a row.
+   The paragraphs of a cell are joined, unless most rows of a table without heads have such cells. Code, headings and nested tables are never parts of a row.
 2. A row with one cell that has text is a row only among other rows of its table.
 3. Cells are expanded as `extract.notation.table_grid` says. Empty cells stay; columns without any text stay only in a
    table with heads, because elsewhere they keep columns apart.
@@ -50,6 +50,10 @@ def find_rows(
     blocks: Iterable[Block], context_of: ContextFinder, write: Callable[[Block], str]
 ) -> Iterator[Row | list[Block]]:
     """Yield each row of a table, and the runs of other blocks. `write` returns the text of a block in a row."""
+    blocks = list(blocks)
+    if not any(context_of(block.box).row is not None for block in blocks):
+        yield blocks
+        return
     groups: list[_Group] = [
         (row, list(each)) for row, each in groupby(blocks, key=lambda block: context_of(block.box).row)
     ]
@@ -77,7 +81,10 @@ def _rows_of_table(
     longest = MAX_DATA_CHARACTERS if has_heads else MAX_CELL_CHARACTERS
     fitting = {number for number in cells if all(_fits(blocks, longest) for blocks in cells[number].values())}
     several = sum(len(cells[number]) > 1 for number in fitting)
-    if several >= (1 if has_heads else MIN_ROWS):  # of a single cell, the paragraphs stay apart
+    joined = sum(any(len(blocks) > 1 for blocks in cells[number].values()) for number in fitting)
+    if not has_heads and 2 * joined > several:  # the paragraphs of a layout stay apart
+        fitting = {number for number in fitting if all(len(blocks) == 1 for blocks in cells[number].values())}
+    if several >= (1 if has_heads else max(MIN_ROWS, len(cells) / 2)):
         chosen = {
             number
             for number in fitting
