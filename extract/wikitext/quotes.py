@@ -1,6 +1,8 @@
-"""Remove emphasis (`''` and `'''`), and keep the apostrophes among the quotes."""
+"""Remove emphasis (`''` and `'''`) or mark it for Markdown, and keep the apostrophes among the quotes."""
 
 import re
+
+from extract.notation.inline_markdown import EMPHASIS, ENDS, STRONG
 
 _RUN = re.compile(r"'{2,}+")
 _BOLD_LINE = re.compile(r"^.*'''.*$", re.MULTILINE)
@@ -11,6 +13,30 @@ def strip_emphasis(text: str) -> str:
     if "'''" in text:
         text = _BOLD_LINE.sub(lambda found: _with_apostrophe(found[0]), text)
     return _RUN.sub(lambda found: {2: "", 3: "", 4: "'", 5: ""}.get(n := len(found[0]), "'" * (n - 5)), text)
+
+
+def mark_emphasis(text: str) -> str:
+    """Return the text with inline marks for emphasis, which ends with its line."""
+    return "\n".join(_marked(line) if "''" in line else line for line in text.split("\n"))
+
+
+def _marked(line: str) -> str:
+    if "'''" in line:
+        line = _with_apostrophe(line)
+    if line.startswith("="):  # headings have no emphasis
+        return strip_emphasis(line)
+    is_open = {EMPHASIS: False, STRONG: False}
+    out: list[str] = []
+    at = 0
+    for run in _RUN.finditer(line):
+        out.append(line[at : run.start()])
+        at, size = run.end(), len(run[0])
+        out.append("'" * (1 if size == 4 else max(size - 5, 0)))
+        marks = {2: (EMPHASIS,), 3: (STRONG,), 4: (STRONG,)}.get(size, (STRONG, EMPHASIS))
+        for mark in marks if not is_open[marks[-1]] else reversed(marks):
+            out.append(ENDS[mark] if is_open[mark] else mark)
+            is_open[mark] = not is_open[mark]
+    return "".join((*out, line[at:], *(ENDS[mark] for mark in is_open if is_open[mark])))
 
 
 def _with_apostrophe(line: str) -> str:
