@@ -70,7 +70,7 @@ class BlockText:
     """The pieces of the text of a block, in their order, and the marks between them."""
 
     __slots__ = (
-        "_drawn_at",
+        "_drawn",
         "_has_marks",
         "_line_at",
         "_marks",
@@ -93,8 +93,8 @@ class BlockText:
         """Number of open elements of each mark."""
         self._line_at = 0
         """Number of pieces before the line of code that has begun last."""
-        self._drawn_at = -1
-        """Number of pieces after a formula that MathJax 2 has drawn; the TeX in the script behind it replaces it."""
+        self._drawn = ""
+        """The last formula that MathJax 2 has drawn; the TeX in the script behind it replaces it."""
 
     def take_signs(self, text: str) -> tuple[str, str]:
         """Return the running text of the pieces with its signs written, and the same with marks if it has any."""
@@ -176,10 +176,10 @@ class BlockText:
         if formula:
             self.has_signs = True
             self.pieces.append(f"{formulas.BEGIN}{formula}{formulas.END}")
-            self._drawn_at = len(self.pieces) if is_drawn else -1
+            self._drawn = self.pieces[-1] if is_drawn else ""
 
     def add_source(self, formula: str) -> None:
         """Add the formula in a script, in the place of what MathJax 2 has drawn for it."""
-        if formula and self.pieces and self._drawn_at == len(self.pieces):
+        if formula and self.pieces and self._drawn and self.pieces[-1] is self._drawn:
             self.pieces.pop()
         self.add_formula(formula)

@@ -21,26 +21,42 @@ def mark_emphasis(text: str) -> str:
 
 
 def _marked(line: str) -> str:
-    if "'''" in line:
-        line = _with_apostrophe(line)
     if line.startswith("="):  # headings have no emphasis
         return strip_emphasis(line)
+    apostrophe = _apostrophe(line)
+    runs = list(_RUN.finditer(line))
     is_open = {EMPHASIS: False, STRONG: False}
     out: list[str] = []
     at = 0
-    for run in _RUN.finditer(line):
+    for number, run in enumerate(runs):
         out.append(line[at : run.start()])
         at, size = run.end(), len(run[0])
-        out.append("'" * (1 if size == 4 else max(size - 5, 0)))
-        marks = {2: (EMPHASIS,), 3: (STRONG,), 4: (STRONG,)}.get(size, (STRONG, EMPHASIS))
-        for mark in marks if not is_open[marks[-1]] else reversed(marks):
+        if run.start() == apostrophe:
+            out.append("'")
+            marks = [EMPHASIS]
+        elif size < 5:
+            out.append("'" * (size == 4))
+            marks = [EMPHASIS if size == 2 else STRONG]
+        else:
+            out.append("'" * (size - 5))
+            # What begins last ends first; the next run tells which ends first.
+            closes_bold = number + 1 < len(runs) and len(runs[number + 1][0]) == 3
+            marks = [EMPHASIS, STRONG] if closes_bold or is_open[EMPHASIS] else [STRONG, EMPHASIS]
+        for mark in marks:
             out.append(ENDS[mark] if is_open[mark] else mark)
             is_open[mark] = not is_open[mark]
     return "".join((*out, line[at:], *(ENDS[mark] for mark in is_open if is_open[mark])))
 
 
 def _with_apostrophe(line: str) -> str:
-    """Return the line with `l'''Odyssée''` read as an apostrophe and italics, as in MediaWiki (Parser::doQuotes).
+    """Return the line without the first of its quotes that are an apostrophe and italics."""
+    start = _apostrophe(line)
+    return line if start < 0 else f"{line[:start]}'{line[start + 3 :]}"
+
+
+def _apostrophe(line: str) -> int:
+    """Return the position of three quotes that are an apostrophe and italics, as in `l'''Odyssée''` (MediaWiki, Parser::doQuotes); -1 if
+    there are none.
 
     This applies if neither bold nor italic marks come in pairs. It applies to the first `'''` after a word of one
     letter; if there is none, to the first after a longer word; if there is none, to the first after a blank.
@@ -53,9 +69,9 @@ def _with_apostrophe(line: str) -> str:
         or sum(size in (2, 5) for size in sizes) % 2 == 0
         or not bold
     ):
-        return line
+        return -1
     where = min(bold, key=lambda run: _rank(line[max(0, run.start() - 2) : run.start()]))
-    return f"{line[: where.start()]}'{line[where.end() :]}"
+    return where.start()
 
 
 def _rank(before: str) -> int:
