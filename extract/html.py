@@ -8,9 +8,9 @@
 
 from lxml import etree
 
-from extract import page_facts
 from extract.bounds import LONGEST, exceeded_bound
 from extract.extraction import Extraction
+from extract.facts.page_facts import read_page_facts
 from extract.page import content, layout, page_kind, page_reader, unseen
 from extract.page.boxes import MAX_ELEMENTS
 from extract.rights import METAS
@@ -35,10 +35,10 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip
         return Skip(reason="no_text")
     if page.elements > MAX_ELEMENTS:
         return Skip(reason="too_large")
-    facts = page_facts.read_page_facts(page.metadata, url, METAS)
-    kind = page_kind.kind_by_contents(facts.kind, facts.title, page.boxes)
-    chosen = content.choose_content(page, facts.title, kind)
-    chosen = unseen.choose_unseen(chosen, page, body, facts.article_body, facts.title, kind)
+    facts = read_page_facts(page, url, METAS)
+    kind = page_kind.kind_by_contents(facts.kind, facts.page_title, page.boxes)
+    chosen = content.choose_content(page, facts.page_title, kind)
+    chosen = unseen.choose_unseen(chosen, page, body, facts.article_body, facts.page_title, kind)
     text = (layout.markdown if markdown else layout.plain)(chosen)
     if not text:
         return Skip(reason="no_text")
@@ -46,12 +46,14 @@ def extract(html: str, url: str, *, markdown: bool = False) -> Extraction | Skip
         text=text,
         extractor=EXTRACTOR,
         route=kind,
-        title=facts.title
-        or next((block.text for block in page.blocks if block.tag == "h1"), "")[
-            : page_facts.MAX_TITLE_LENGTH
-        ],
-        author=facts.author,
-        date=facts.date,
+        title=facts.title.value,
+        author=facts.author.value,
+        date=facts.date.value,
+        fact_sources="; ".join(
+            f"{name}: {stated.source}"
+            for name, stated in (("title", facts.title), ("author", facts.author), ("date", facts.date))
+            if stated.value
+        ),
         declared_language=facts.language,
         license=facts.license,
         canonical_url=facts.canonical_url,

@@ -1,13 +1,14 @@
 """Read a page into boxes and blocks while it is parsed; no tree is built.
 
 1. Invisible elements are left out: scripts, styles, controls, drawings, and elements that an attribute hides.
-2. Elements that state facts about the page are collected for `extract.page_facts`: <meta>s, links with a relation,
+2. Elements that state facts about the page are collected for `extract.facts`: <meta>s, links with a relation,
    titles, and scripts of JSON-LD.
 3. A formula becomes its TeX between dollar signs if the page has it: in MathML, in MathJax, or in the text of an image.
 """
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 
 from lxml import etree
 
@@ -42,6 +43,13 @@ UNLIKELY_ROLES = frozenset(
 )
 MAIN_PROPERTIES = frozenset(("articleBody", "mainContentOfPage"))
 NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
+DATE_PROPERTIES = frozenset(("datePublished", "dateCreated", "dateModified"))
+MAX_FACT_LENGTH = 200
+"""Characters of the text of an element that states an author or a day, at most."""
+SIGNS = frozenset(("\u00b6", "#", "\u00a7", "\U0001f517", "[source]", "[src]", "[edit]"))
+"""Texts of links that belong to a heading or a signature and lead to itself or to its source."""
+MAX_SIGN_LENGTH = 12
+"""Characters of such a text at most, with white space."""
 MAX_LINE_NUMBER_LENGTH = 9
 """Digits of a line number at most: no listing has a billion lines."""
 NEW_LINE = "\v"
@@ -58,6 +66,10 @@ JSON_LD = "application/ld+json"
 
 
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_BYLINE = re.compile(
+    r"(?:^|[\s_-])(?:author|byline|by-line|fn|writer)(?:$|[\s_-]?name)|(?:^|\s)(?:author|byline)\s|(?:post|entry|article)-?author",
+    re.IGNORECASE,
+)
 _EXPONENT = re.compile(rf"{POWER}(?=[\d+\u2212-])")
 _UNSEEN_SIGNS = dict.fromkeys(map(ord, "\xad\u200b"))
 """Soft hyphens and zero-width spaces, which mark places where a word may be broken."""
@@ -267,10 +279,40 @@ class Reader:
         self._verbatim -= 1
 
     def _inline(self, _tag: str, attributes: Mapping[str, str]) -> None:
-        if attributes and _is_hidden(attributes):
+        if not attributes:
+            self._ends.append(None)
+        elif _is_hidden(attributes):
             self._hidden_depth = 1
         else:
-            self._ends.append(None)
+            self._ends.append(self._marked(attributes))
+
+    def _marked(self, attributes: Mapping[str, str]) -> Callable[[], None] | None:
+        """Return what to call at the end of an inline element that states an author or a day; return None for any
+        other."""
+        if attributes.get("itemprop") in DATE_PROPERTIES or "pubdate" in attributes:
+            tag = "time"
+        elif (
+            attributes.get("itemprop") == "author"
+            or "author" in attributes.get("rel", "").split()
+            or ("class" in attributes and _is_byline(attributes["class"]))
+        ):
+            tag = "author"
+        else:
+            return None
+        return partial(self._marked_ends, tag, dict(attributes), len(self.blocks), len(self._pieces))
+
+    def _marked_ends(self, tag: str, attributes: Mapping[str, str], blocks: int, pieces: int) -> None:
+        if len(self.blocks) == blocks and not (tag == "author" and self._is_comment()):
+            text = " ".join("".join(self._pieces[pieces:]).split())
+            self.metadata.append(MetadataElement(tag, attributes, text[:MAX_FACT_LENGTH]))
+
+    def _is_comment(self) -> bool:
+        box: Box | None = self._box
+        while box is not None:
+            if box.comments:
+                return True
+            box = box.parent
+        return False
 
     def _superscript(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._inline(tag, attributes)
@@ -278,11 +320,12 @@ class Reader:
             self._pieces.append(POWER)
 
     def _time(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if "datetime" in attributes and (
-            "pubdate" in attributes or attributes.get("itemprop") == "datePublished"
-        ):
-            self.metadata.append(MetadataElement(tag, dict(attributes)))
-        self._inline(tag, attributes)
+        if _is_hidden(attributes):
+            self._hidden_depth = 1
+        else:
+            self._ends.append(
+                partial(self._marked_ends, tag, dict(attributes), len(self.blocks), len(self._pieces))
+            )
 
     def _link(self, tag: str, attributes: Mapping[str, str]) -> None:
         if _is_hidden(attributes):
@@ -291,12 +334,20 @@ class Reader:
             if "rel" in attributes:
                 self.metadata.append(MetadataElement(tag, dict(attributes)))
             self._links += 1
-            self._ends.append(self._link_ends)
+            self._ends.append(partial(self._link_ends, self._marked(attributes), len(self.blocks), len(self._pieces)))
         else:
-            self._ends.append(None)
+            self._ends.append(self._marked(attributes) if attributes else None)
 
-    def _link_ends(self) -> None:
+    def _link_ends(self, marked: Callable[[], None] | None, blocks: int, pieces: int) -> None:
         self._links -= 1
+        if marked is not None:
+            marked()
+        if self._verbatim or len(self.blocks) != blocks or len(self._pieces) == pieces:
+            return
+        text = "".join(self._pieces[pieces:])
+        if len(text) <= MAX_SIGN_LENGTH and text.strip() in SIGNS:
+            self._link_characters -= len(text.strip())
+            del self._pieces[pieces:]
 
     def _break(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         """Break the line; a second break in a row begins a new block."""
@@ -422,6 +473,11 @@ def _mark_main(box: Box) -> None:
     while around is not None:
         around.unlikely, around.is_navigation, around.comments = 0.0, False, False
         around = around.parent
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_byline(class_: str) -> bool:
+    return _BYLINE.search(class_) is not None
 
 
 def _numbers_lines(text: str) -> bool:
