@@ -61,7 +61,7 @@ def choose_date(
         return written_day("-".join(found.groups()) if found else text, month_first=month_first)
 
     for value, source in _statements(meta, nodes, elements, lines, url):
-        if found := day(value):
+        if not value.isalpha() and (found := day(value)):
             return Stated(found, source)
     return NOTHING
 

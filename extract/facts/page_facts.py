@@ -6,11 +6,12 @@ only from the markup that is made for it. If the page states a fact twice, the m
 first of equal ones.
 """
 
+import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from html import unescape
 from itertools import chain, islice
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from extract.fact_formats import LANGUAGE, creative_commons
@@ -20,7 +21,7 @@ from extract.facts.page_date import DATE_NAMES, choose_date
 from extract.facts.page_title import MAX_TITLE_LENGTH, choose_title
 from extract.facts.stated import Stated
 from extract.page.boxes import MetadataElement, ParsedPage
-from extract.page.headline import headline
+from extract.page.headline import heading_of_page, headline
 from extract.page.page_kind import PageKind, page_kind
 
 MAX_ADDRESS_LENGTH = 2_000
@@ -92,7 +93,6 @@ def read_page_facts(page: ParsedPage, url: str, meta_names: Container[str]) -> P
     whole = next(filter(None, (" ".join(text.split()) for text in titles)), "") or meta.get("og:title", "")
     language = _language(elements, meta)
     sites = list(_sites(meta, nodes, url))
-    beside = list(_beside_headline(page, whole))
     return PageFacts(
         page_title=whole[:MAX_TITLE_LENGTH],
         title=choose_title(
@@ -102,14 +102,14 @@ def read_page_facts(page: ParsedPage, url: str, meta_names: Container[str]) -> P
             named,
             nodes,
             [(element.text, "marked author") for element in elements if element.tag == "author"],
-            chain(_named_lines(page, BYLINE_NAMES), beside, _lines(page, MAX_BYLINE_LENGTH)),
+            chain(_named_lines(page, BYLINE_NAMES), _beside_headline(page, whole), _lines(page, MAX_BYLINE_LENGTH)),
             sites,
         ),
         date=choose_date(
             meta,
             nodes,
             elements,
-            chain(beside, _named_lines(page, DATE_NAMES), _lines(page, MAX_LINE_LENGTH), _lines(page)),
+            chain(_beside_headline(page, whole), _named_lines(page, DATE_NAMES), _lines(page, MAX_LINE_LENGTH), _lines(page)),
             url,
             month_first=language.lower() in MONTH_FIRST,
         ),
@@ -160,7 +160,9 @@ def _sites(meta: dict[str, str], nodes: Sequence[json_ld.Node], url: str) -> Ite
 
 def _beside_headline(page: ParsedPage, title: str) -> Iterator[tuple[str, str]]:
     """Yield the short lines beside the headline, those after it first."""
-    head = headline(title, page.blocks, len(page.blocks))
+    head = heading_of_page(title, page.blocks)
+    if head is None:
+        head = headline(title, page.blocks, len(page.blocks))
     if head is None:
         return
     for block in (*page.blocks[head + 1 : head + AFTER], *reversed(page.blocks[max(0, head - BEFORE) : head])):
@@ -175,12 +177,17 @@ def _lines(page: ParsedPage, longest: int | None = None) -> Iterator[tuple[str, 
             yield block.text, "line"
 
 
-def _named_lines(page: ParsedPage, names: Any) -> Iterator[tuple[str, str]]:
+@lru_cache(maxsize=1 << 14)
+def _matches(pattern: re.Pattern[str], names: str) -> bool:
+    return pattern.search(names) is not None
+
+
+def _named_lines(page: ParsedPage, names: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     """Yield the short lines of small boxes with such names."""
     found = (
         (block.text, f"class {box.names}")
         for box in page.boxes
-        if box.names and not box.comments and box.last - box.first <= 3 and names.search(box.names)
+        if box.names and box.first < box.last <= box.first + 3 and not box.comments and _matches(names, box.names)
         for block in page.blocks[box.first : box.last]
         if block.length <= MAX_LINE_LENGTH
     )

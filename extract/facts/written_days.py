@@ -31,6 +31,7 @@ _MONTHS = (
 )
 _NUMBER = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split("|")}
 _NAME = "|".join(sorted(_NUMBER, key=len, reverse=True))
+_LIKE_A_DAY = re.compile(r"(?:19|20)\d\d|\d[./]\d")
 _YEAR = r"(?P<y>(?:19|20)\d\d)"
 _FORMS = (
     re.compile(rf"(?<!\d){_YEAR}\s?[-/.]\s?(?P<m>\d{{1,2}})\s?[-/.]\s?(?P<d>\d{{1,2}})(?!\d)"),
@@ -47,6 +48,8 @@ def written_day(text: str, *, month_first: bool = False) -> str:
 
     Of two numbers with a slash the first is the month if `month_first` is set; otherwise it is the day.
     """
+    if _LIKE_A_DAY.search(text) is None:
+        return ""
     lower = text.lower()
     found = sorted(
         (match for form in _FORMS if (match := form.search(lower))), key=lambda match: match.start()

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from extract.page import cues, trim
 from extract.page.boxes import Block, Box, ParsedPage
-from extract.page.headline import AHEAD, headline
+from extract.page.headline import AHEAD, heading_of_page, headline
 from extract.page.last_resort import choose_little
 from extract.page.page_kind import PageKind
 from extract.page.posts import choose_posts
@@ -106,8 +106,8 @@ def _below_headline(
     """Return the content of the innermost box around the headline that has enough running text, if `found` has nothing
     of this box.
     """
-    head = headline(title, page.blocks, len(page.blocks))
-    if head is None or page.blocks[head].tag not in {"h1", "h2"}:
+    head = heading_of_page(title, page.blocks)
+    if head is None or page.blocks[head].tag == "h3":
         return []
     sums = [0, *accumulate(good)]
     for scope in ancestors(page.blocks[head].box):

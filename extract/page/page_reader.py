@@ -48,8 +48,8 @@ MAX_FACT_LENGTH = 200
 """Characters of the text of an element that states an author or a day, at most."""
 SIGNS = frozenset(("\u00b6", "#", "\u00a7", "\U0001f517", "[source]", "[src]", "[edit]"))
 """Texts of links that belong to a heading or a signature and lead to itself or to its source."""
-MAX_SIGN_LENGTH = 12
-"""Characters of such a text at most, with white space."""
+MAX_SIGN_PIECES = 5
+"""Pieces of text in such a link at most."""
 MAX_LINE_NUMBER_LENGTH = 9
 """Digits of a line number at most: no listing has a billion lines."""
 NEW_LINE = "\v"
@@ -109,7 +109,7 @@ class Reader:
         """Receives the captured text."""
         self._ends: list[Callable[[], None] | None] = []
         """For each open element, the function to call when it ends."""
-        self._box_ends = self._block_ends  # bound once, because every box uses it
+        self._box_ends, self._link_end = self._block_ends, self._link_ends  # bound once, because all use them
         self._starts: dict[str, Callable[[str, Mapping[str, str]], None]] = {
             **dict.fromkeys(INLINE, self._inline),
             **dict.fromkeys(INVISIBLE_TAGS, self._unseen),
@@ -289,12 +289,13 @@ class Reader:
     def _marked(self, attributes: Mapping[str, str]) -> Callable[[], None] | None:
         """Return what to call at the end of an inline element that states an author or a day; return None for any
         other."""
-        if attributes.get("itemprop") in DATE_PROPERTIES or "pubdate" in attributes:
+        property_ = attributes.get("itemprop")
+        if property_ in DATE_PROPERTIES:
             tag = "time"
         elif (
-            attributes.get("itemprop") == "author"
-            or "author" in attributes.get("rel", "").split()
+            property_ == "author"
             or ("class" in attributes and _is_byline(attributes["class"]))
+            or ("rel" in attributes and "author" in attributes["rel"].split())
         ):
             tag = "author"
         else:
@@ -334,18 +335,26 @@ class Reader:
             if "rel" in attributes:
                 self.metadata.append(MetadataElement(tag, dict(attributes)))
             self._links += 1
-            self._ends.append(partial(self._link_ends, self._marked(attributes), len(self.blocks), len(self._pieces)))
+            marked = self._marked(attributes)
+            if marked is not None or "#" in attributes["href"]:
+                self._ends.append(partial(self._notable_link_ends, marked, len(self.blocks), len(self._pieces)))
+            else:
+                self._ends.append(self._link_end)
         else:
             self._ends.append(self._marked(attributes) if attributes else None)
 
-    def _link_ends(self, marked: Callable[[], None] | None, blocks: int, pieces: int) -> None:
+    def _link_ends(self) -> None:
+        self._links -= 1
+
+    def _notable_link_ends(self, marked: Callable[[], None] | None, blocks: int, pieces: int) -> None:
+        """End a link that states a fact or leads to a place on a page; remove a sign that is nothing but such a link."""
         self._links -= 1
         if marked is not None:
             marked()
-        if self._verbatim or len(self.blocks) != blocks or len(self._pieces) == pieces:
+        if self._verbatim or len(self.blocks) != blocks:
             return
-        text = "".join(self._pieces[pieces:])
-        if len(text) <= MAX_SIGN_LENGTH and text.strip() in SIGNS:
+        text = "".join(self._pieces[pieces : pieces + MAX_SIGN_PIECES])
+        if text.strip() in SIGNS and len(self._pieces) <= pieces + MAX_SIGN_PIECES:
             self._link_characters -= len(text.strip())
             del self._pieces[pieces:]
 
@@ -452,10 +461,22 @@ def _apply_class_hints(box: Box, attributes: Mapping[str, str]) -> None:
     if class_:
         box.names = class_
     if (class_ or id_) and (hints := class_hints(class_ or "", id_ or "")) is not NO_HINTS:
-        box.weight, unlikely, comments, box.is_boilerplate, box.is_content, box.is_reference, box.is_post = hints
-        if box.tag not in NEVER_UNLIKELY:
-            box.unlikely, box.comments = unlikely, comments
+        weight, unlikely, comments, is_boilerplate, is_content, is_reference, is_post = hints
+        if weight:
+            box.weight = weight
+        if is_boilerplate:
+            box.is_boilerplate = True
+        if is_content:
+            box.is_content = True
+        if is_reference:
+            box.is_reference = True
+        if is_post:
+            box.is_post = True
+        if unlikely and box.tag not in NEVER_UNLIKELY:
+            box.unlikely = unlikely
             box.is_navigation = unlikely == ALWAYS_UNLIKELY and not comments
+        if comments and box.tag not in NEVER_UNLIKELY:
+            box.comments = True
     if "role" in attributes:
         role = attributes["role"]
         if role in UNLIKELY_ROLES:
