@@ -191,7 +191,7 @@ def _content(
             if box.tag in CLEANED and _is_clutter(scores, box, top, kind):
                 for number in range(box.first, box.last):
                     taken[number] = taken[number] and blocks[number].tag == "pre" and box.tag != "form"
-    trim.trim_end(blocks, taken, top.last, comments=kind != "discussion")
+    trim.trim_end(blocks, taken, top.last, kind)
     trim.add_headline(blocks, taken, title, excluded)
     return [block for block, is_taken in zip(blocks, taken, strict=True) if is_taken]
 
