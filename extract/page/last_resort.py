@@ -31,7 +31,7 @@ def choose_little(page: ParsedPage, title: str, excluded: Sequence[bool]) -> lis
             found = [page.blocks[number] for number in range(first, last) if live[number]]
             if sum(block.length for block in found if head is None or block is not page.blocks[head]) >= MIN_CHARACTERS:
                 return found
-    return []
+    return [block for block, is_live in zip(page.blocks, live, strict=True) if is_live]
 
 
 def _live(page: ParsedPage, excluded: Sequence[bool], head: int | None, least: float) -> list[bool]:

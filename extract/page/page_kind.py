@@ -88,8 +88,8 @@ def page_kind(meta: Mapping[str, str], json_ld: Iterable[Mapping[str, Any]], url
         for name in types if isinstance(types, list) else [types]:
             if isinstance(name, str) and (found := _TYPES.get(name.lower())):
                 return found
-    if _PATHS[0][1].search(url):
-        return "discussion"  # forums say `article` in Open Graph
-    if found := _OPEN_GRAPH.get(meta.get("og:type", "").lower()):
-        return found
-    return next((kind for kind, pattern in _PATHS if pattern.search(url)), "page")
+    stated = _OPEN_GRAPH.get(meta.get("og:type", "").lower())
+    by_address = next((kind for kind, pattern in _PATHS if pattern.search(url)), None)
+    if stated == "article" and by_address == "discussion":
+        return "discussion"  # the software of forums says so of every page
+    return stated or by_address or "page"

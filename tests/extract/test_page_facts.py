@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract import page_facts
+from extract.facts import page_author, page_facts, page_title
 from extract.page.boxes import MetadataElement, ParsedPage
 from extract.page.page_reader import read_page
 from tests.expect import expect
@@ -16,7 +16,7 @@ URL = "https://example.org/dir/page"
 
 def facts(html, *, url=URL, wanted=()):
     page = expect(ParsedPage, read_page(html.encode()))
-    return page_facts.read_page_facts(page.metadata, url, wanted)
+    return page_facts.read_page_facts(page, url, wanted)
 
 
 def head(markup):
@@ -37,12 +37,12 @@ def linked(**node):
     ],
 )
 def test_titles(markup, title):
-    assert head(markup).title == title
+    assert head(markup).title.value == title
 
 
 def test_the_title_of_a_drawing_is_not_the_page_s():
     page = "<html><body><svg><title>icon</title></svg><h1>The page</h1></body></html>"
-    assert facts(page).title == ""
+    assert facts(page).title.value == ""
 
 
 @pytest.mark.parametrize(
@@ -58,12 +58,12 @@ def test_the_title_of_a_drawing_is_not_the_page_s():
     ],
 )
 def test_dates(markup, date):
-    assert head(markup).date == date
+    assert head(markup).date.value == date
 
 
 def test_a_date_on_a_time_element_marked_as_publication():
     page = '<p><time>2001-01-01</time><time pubdate datetime="2002-02-02T10:00">x</time></p>'
-    assert facts(page).date == "2002-02-02"
+    assert facts(page).date.value == "2002-02-02"
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,12 @@ def test_licenses(html, license_):
         ('<meta name="author" content="A"><meta name="dc.creator" content="A">', "A"),
         ('<meta property="article:author" content="https://example.org/people/a">', ""),
         ('<meta name="author" content="">', ""),
-        (f'<meta name="author" content="{"x" * (page_facts.MAX_NAME_LENGTH + 1)}">', ""),
+        (f'<meta name="author" content="{"x" * (page_author.MAX_NAME_LENGTH + 1)}">', ""),
         ("<p>By Ada Byron</p>", ""),
     ],
 )
 def test_authors(markup, author):
-    assert head(markup).author == author
+    assert head(markup).author.value == author
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_authors(markup, author):
     ["Ada", {"name": "Ada"}, [{"@type": "Person", "name": "Ada"}], ["Ada", {"name": "Ada"}, 7, None, {}]],
 )
 def test_authors_in_json_ld(stated):
-    assert linked(author=stated).author == "Ada"
+    assert linked(author=stated).author.value == "Ada"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_json_ld_that_says_nothing_is_passed_over(broken):
 
 
 def test_the_title_is_no_longer_than_a_title_may_be():
-    assert len(head(f"<title>{'word ' * 1_000}</title>").title) <= page_facts.MAX_TITLE_LENGTH
+    assert len(head(f"<title>{'word ' * 1_000}</title>").title.value) <= page_title.MAX_TITLE_LENGTH
 
 
 @given(
@@ -193,5 +193,5 @@ def test_the_title_is_no_longer_than_a_title_may_be():
 def test_whatever_elements_say_there_are_facts(said, url):
     found = page_facts.read_page_facts(said, url, {"author"})
     assert found == page_facts.read_page_facts(said, url, {"author"})
-    assert found.date == "" or len(found.date) == 10
+    assert found.date.value == "" or len(found.date) == 10
     assert found.canonical_url == "" or found.canonical_url.lower().startswith("http")

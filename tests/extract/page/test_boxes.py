@@ -198,7 +198,8 @@ def test_what_a_page_says_of_itself_is_put_aside():
         '<a rel="license" href="w">v</a><time datetime="2020">no</time><time pubdate datetime="2021">u</time>'
     ).metadata
     assert [(each.tag, each.text) for each in said] == [
-        ("html", ""), ("title", "A"), ("meta", ""), ("link", ""), ("script", "{}"), ("a", ""), ("time", ""),
+        ("html", ""), ("title", "A"), ("meta", ""), ("link", ""), ("script", "{}"), ("a", ""), ("time", "no"),
+        ("time", "u"),
     ]  # fmt: skip
 
 
