@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable
 import ada_url
 from lxml import etree
 
-from extract import page_facts
 from extract.bounds import LONGEST, exceeded_bound
 from extract.extraction import Extraction
-from extract.page import content, layout, page_kind, page_reader, unseen
+from extract.facts.page_facts import read_page_facts
+from extract.page import content, page_kind, page_reader, unseen
 from extract.page.boxes import MAX_ELEMENTS, MetadataElement
 from extract.rights import METAS
 from extract.skip import Skip
+from extract.writing import layout
 
 __all__ = ["EXTRACTOR", "LONGEST", "extract"]
 
@@ -44,10 +45,10 @@ def extract(html: str, url: str, *, markdown: bool = False, links: bool = False)
         return Skip(reason="no_text")
     if page.elements > MAX_ELEMENTS:
         return Skip(reason="too_large")
-    facts = page_facts.read_page_facts(page.metadata, url, METAS)
-    kind = page_kind.kind_by_contents(facts.kind, facts.title, page.boxes)
-    chosen = content.choose_content(page, facts.title, kind)
-    chosen = unseen.choose_unseen(chosen, page, body, facts.article_body, facts.title, kind)
+    facts = read_page_facts(page, url, METAS)
+    kind = page_kind.kind_by_contents(facts.kind, facts.page_title, page.boxes)
+    chosen = content.choose_content(page, facts.page_title, kind)
+    chosen = unseen.choose_unseen(chosen, page, body, facts.article_body, facts.page_title, kind)
     resolve = _resolver(page.metadata, url) if links else None
     text = layout.markdown(chosen, resolve) if markdown else layout.plain(chosen)
     if not text:
@@ -56,12 +57,14 @@ def extract(html: str, url: str, *, markdown: bool = False, links: bool = False)
         text=text,
         extractor=EXTRACTOR,
         route=kind,
-        title=facts.title
-        or next((block.text for block in page.blocks if block.tag == "h1"), "")[
-            : page_facts.MAX_TITLE_LENGTH
-        ],
-        author=facts.author,
-        date=facts.date,
+        title=facts.title.value,
+        author=facts.author.value,
+        date=facts.date.value,
+        fact_sources="; ".join(
+            f"{name}: {stated.source}"
+            for name, stated in (("title", facts.title), ("author", facts.author), ("date", facts.date))
+            if stated.value
+        ),
         declared_language=facts.language,
         license=facts.license,
         canonical_url=facts.canonical_url,

@@ -151,6 +151,7 @@ def _to_document(
         title=_whole(known.get("title") or found.title),
         date=_whole(known.get("date") or found.date),
         author=_whole(known.get("author") or found.author),
+        fact_sources=_whole(found.fact_sources),
         canonical_url=_whole(found.canonical_url),
         language="",
         declared_language=_whole(known.get("language") or found.declared_language),

@@ -70,6 +70,7 @@ DOCUMENTS = pa.schema(
                 "charset_source",
                 "truncated",
                 "route",
+                "fact_sources",
             )
         ),
     ]

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from extract.page import cues, trim
 from extract.page.boxes import Block, Box, ParsedPage
-from extract.page.headline import AHEAD, headline
+from extract.page.headline import AHEAD, heading_of_page, headline
 from extract.page.last_resort import choose_little
 from extract.page.page_kind import PageKind
 from extract.page.posts import choose_posts
@@ -23,6 +23,8 @@ MAX_NAVIGATION, MAX_NAVIGATION_SHARE = 1_000, 0.2
 """Characters of running text in a box that is marked as navigation, and their share of those of the page, from which on
 the mark is ignored if a first pass finds too little: such a box has the content.
 """
+MAX_LINKED_CONTENT = 0.95
+"""Share of links in content from which on it is a list of links, which is never content."""
 LITTLE = 100
 """Minimum number of characters of the best pass if none has `ENOUGH`."""
 LITTLE_SHARE = 0.3
@@ -89,15 +91,21 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     )
     best: list[Block] = []
     for strict, weighed, cleaned in PASSES:
-        excluded_in_pass = _unlikely(page, good, excluded, kind) if strict else structural
+        excluded_in_pass = _unlikely(page, good, structural, kind) if strict else structural
         scores = Scores(page, good, excluded_in_pass, notices, weighed=weighed)
         found = _content(scores, title, kind, excluded, cleaned=cleaned)
+        if _is_list_of_links(found):
+            continue
         if characters(found) >= ENOUGH:
             return _below_headline(page, title, kind, good, excluded, found) or found
         if characters(found) > characters(best):
             best = found
     little = choose_little(page, title, excluded)
     return best if characters(best) >= max(LITTLE, LITTLE_SHARE * characters(little)) else little
+
+
+def _is_list_of_links(blocks: Sequence[Block]) -> bool:
+    return sum(block.link for block in blocks) > MAX_LINKED_CONTENT * sum(block.length for block in blocks)
 
 
 def _below_headline(
@@ -111,8 +119,8 @@ def _below_headline(
     """Return the content of the innermost box around the headline that has enough running text, if `found` has nothing
     of this box.
     """
-    head = headline(title, page.blocks, len(page.blocks))
-    if head is None or page.blocks[head].tag not in {"h1", "h2"}:
+    head = heading_of_page(title, page.blocks)
+    if head is None or page.blocks[head].tag == "h3":
         return []
     sums = [0, *accumulate(good)]
     for scope in ancestors(page.blocks[head].box):
@@ -196,7 +204,7 @@ def _content(
             if box.tag in CLEANED and _is_clutter(scores, box, top, kind):
                 for number in range(box.first, box.last):
                     taken[number] = taken[number] and blocks[number].tag == "pre" and box.tag != "form"
-    trim.trim_end(blocks, taken, top.last, comments=kind != "discussion")
+    trim.trim_end(blocks, taken, top.last, kind)
     trim.add_headline(blocks, taken, title, excluded)
     return [block for block, is_taken in zip(blocks, taken, strict=True) if is_taken]
 

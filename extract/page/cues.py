@@ -96,6 +96,10 @@ _STAMP_WORDS = re.compile(
     r"|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag"
     r"|(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zäé]*|\d+(?:st|nd|rd|th)?)"
 )
+_STAMP = re.compile(
+    r"\b(?:19|20)\d\d\b|\b\d{1,2}:\d\d\b|\bago\b"
+    r"|\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.?\s*\d"
+)
 _STAMP_WORD = re.compile(r"[^\W_]+(?:\.[a-z]\.)?")
 _NOTICE = re.compile(
     r"\bcookies?\b.{0,300}(?:consent|accept|agree|privacy|polic|experience|zustimm|akzeptier|einwillig|richtlini"
@@ -151,9 +155,10 @@ def is_copyright(line: str) -> bool:
 
 def is_date_stamp(line: str) -> bool:
     """Return whether the line has nothing but a date or a time and words that introduce it."""
-    if len(line) >= MAX_STAMP_LENGTH or not has_date(line):
+    if len(line) >= MAX_STAMP_LENGTH:
         return False
-    return all(_STAMP_WORDS.fullmatch(word) for word in _STAMP_WORD.findall(line.lower()))
+    lower = line.lower()
+    return _STAMP.search(lower) is not None and all(map(_STAMP_WORDS.fullmatch, _STAMP_WORD.findall(lower)))
 
 
 def is_notice(line: str) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from extract.notation.code_listings import known_language, language
 from extract.notation.formulas import rewrite_delimiters
@@ -44,6 +45,13 @@ TYPESETTERS = re.compile("mathjax|katex", re.IGNORECASE)
 """Parts of the address of a script that draws the TeX of a page."""
 CODE_ROOTS = frozenset(("pre", "body", "html", "article", "main", "code"))
 """Tags whose names say something of all that is in them; such an element is neither a listing nor a column of one."""
+DATE_PROPERTIES = frozenset(("datePublished", "dateCreated", "dateModified"))
+MAX_FACT_LENGTH = 200
+"""Characters of the text of an element that states an author or a day, at most."""
+SIGNS = frozenset(("\u00b6", "#", "\u00a7", "\U0001f517", "[source]", "[src]", "[edit]"))
+"""Texts of links that belong to a heading or a signature and lead to itself or to its source."""
+MAX_SIGN_PIECES = 5
+"""Pieces of text in such a link at most."""
 CELLS = frozenset(("td", "th"))
 ORDINALS = {"ol": "start", "li": "value"}
 """Attributes that state the number of an item: of the first one of a list, and of the item itself."""
@@ -60,6 +68,10 @@ MAX_LINE_NUMBER_LENGTH = 9
 
 
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_BYLINE = re.compile(
+    r"(?:^|[\s_-])(?:author|byline|by-line|fn|writer)(?:$|[\s_-]?name)|(?:^|\s)(?:author|byline)\s|(?:post|entry|article)-?author",
+    re.IGNORECASE,
+)
 _ORDINAL = re.compile(r"-?[0-9]{1,9}")
 _FORMULA = re.compile(r"\b(?:mwe-math|latex|tex|math)(?![a-z])", re.IGNORECASE)
 
@@ -70,12 +82,22 @@ def apply_attributes(box: Box, attributes: Mapping[str, str]) -> None:
     if class_:
         box.names = class_
     if (class_ or id_) and (hints := class_hints(class_ or "", id_ or "")) is not NO_HINTS:
-        box.weight, unlikely, comments, box.is_boilerplate, box.is_content, box.is_reference, box.is_post = (
-            hints
-        )
-        if box.tag not in NEVER_UNLIKELY:
-            box.unlikely, box.comments = unlikely, comments
+        weight, unlikely, comments, is_boilerplate, is_content, is_reference, is_post = hints
+        if weight:
+            box.weight = weight
+        if is_boilerplate:
+            box.is_boilerplate = True
+        if is_content:
+            box.is_content = True
+        if is_reference:
+            box.is_reference = True
+        if is_post:
+            box.is_post = True
+        if unlikely and box.tag not in NEVER_UNLIKELY:
+            box.unlikely = unlikely
             box.is_navigation = unlikely == ALWAYS_UNLIKELY and not comments
+        if comments and box.tag not in NEVER_UNLIKELY:
+            box.comments = True
     if "role" in attributes:
         role = attributes["role"]
         if role in UNLIKELY_ROLES:
@@ -100,6 +122,12 @@ def mark_main(box: Box) -> None:
     while around is not None:
         around.unlikely, around.is_navigation, around.comments = 0.0, False, False
         around = around.parent
+
+
+@lru_cache(maxsize=1 << 12)
+def is_byline(class_: str) -> bool:
+    """Return whether a class names the author of a page."""
+    return _BYLINE.search(class_) is not None
 
 
 def numbers_lines(text: str) -> bool:

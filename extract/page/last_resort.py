@@ -34,7 +34,7 @@ def choose_little(page: ParsedPage, title: str, excluded: Sequence[bool]) -> lis
                 >= MIN_CHARACTERS
             ):
                 return found
-    return []
+    return [block for block, is_live in zip(page.blocks, live, strict=True) if is_live]
 
 
 def _live(page: ParsedPage, excluded: Sequence[bool], head: int | None, least: float) -> list[bool]:

@@ -5,7 +5,7 @@ Open Graph count next, and the URL last. If nothing decides, the kind is `page`.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from extract.page.boxes import Box
@@ -83,13 +83,22 @@ def page_kind(meta: Mapping[str, str], json_ld: Iterable[Mapping[str, Any]], url
     for kind, pattern in _GENERATORS:
         if pattern.search(generator):
             return kind
-    for node in json_ld:
+    stated_types = list(_types(json_ld))
+    for name in stated_types:
+        # The questions of an FAQ are not asked by readers.
+        if (found := _TYPES.get(name)) and not (name == "question" and "faqpage" in stated_types):
+            return found
+    stated = _OPEN_GRAPH.get(meta.get("og:type", "").lower())
+    by_address = next((kind for kind, pattern in _PATHS if pattern.search(url)), None)
+    if stated == "article" and by_address == "discussion":
+        return "discussion"  # the software of forums says so of every page
+    return stated or by_address or "page"
+
+
+def _types(nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the types of the nodes in lower case."""
+    for node in nodes:
         types = node.get("@type")
         for name in types if isinstance(types, list) else [types]:
-            if isinstance(name, str) and (found := _TYPES.get(name.lower())):
-                return found
-    if _PATHS[0][1].search(url):
-        return "discussion"  # forums say `article` in Open Graph
-    if found := _OPEN_GRAPH.get(meta.get("og:type", "").lower()):
-        return found
-    return next((kind for kind, pattern in _PATHS if pattern.search(url)), "page")
+            if isinstance(name, str):
+                yield name.lower()

@@ -6,6 +6,7 @@ from itertools import accumulate
 from extract.page import cues
 from extract.page.boxes import Block
 from extract.page.headline import AHEAD, headline
+from extract.page.page_kind import PageKind
 
 BEFORE = 0.5
 """Minimum share of the text before a line that can end the content."""
@@ -20,6 +21,8 @@ DATELINE = 80
 STRAY = 0.15
 """Share of the text before the headline up to which it is removed."""
 
+MAX_BESIDE_LINK = 3
+"""Characters beside the link in a paragraph that is one link, at most, such as a pair of brackets."""
 STRUCTURED = frozenset(("td", "th", "li", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6"))
 """Tags of blocks in which a date alone is content: a row, a list, the heading of a section."""
 
@@ -27,11 +30,13 @@ KeepFlags = list[bool]
 """For each block whether it is chosen; the functions change it in place."""
 
 
-def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, *, comments: bool) -> None:
+def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, kind: PageKind) -> None:
     """Unset the blocks after the content, up to block `last`, and the lines of the site itself everywhere.
 
-    Readers' comments end the content if `comments` is set.
+    Readers' comments end the content of all but a discussion. A paragraph of an article that is one link leads to
+    another article.
     """
+    comments, is_article = kind != "discussion", kind == "article"
     ends = [
         number
         for number, block in enumerate(blocks)
@@ -51,8 +56,17 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, *, comments: 
         for number in ends:
             taken[number] = False
     for number, block in enumerate(blocks):
-        if taken[number] and is_furniture(block):
+        if taken[number] and (is_furniture(block) or (is_article and _is_link(block))):
             taken[number] = False
+
+
+def _is_link(block: Block) -> bool:
+    return (
+        block.tag == "p"
+        and block.length < cues.MAX_CUE_LENGTH
+        and block.link >= block.length - MAX_BESIDE_LINK
+        and not block.text.endswith((".", "!", ":"))
+    )
 
 
 def is_furniture(block: Block) -> bool:

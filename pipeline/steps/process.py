@@ -48,7 +48,7 @@ from storage.warc.revisit import REVISIT
 
 LOGGER = logging.getLogger(__name__)
 NAME = "process"
-VERSION = 5
+VERSION = 6
 RECORDS_PER_PART = 1000
 TABLES = ("documents", "verdicts", "signatures")
 """The tables of a part. Each lies in a folder of that name."""

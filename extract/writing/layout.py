@@ -4,7 +4,7 @@
 2. Markdown (CommonMark with GitHub's tables) has headings, lists with depth and numbers, tables, fenced code with its
    language, quotations, and inline marks (`extract.notation.inline_markdown`). Only `|` in tables and `<` before a tag's
    name are escaped, because the text is meant to be read.
-3. Rows of tables are found by `extract.page.page_tables`.
+3. Rows of tables are found by `extract.writing.page_tables`.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from extract.notation.inline_markdown import Resolver, escape, fenced, write_inline
 from extract.notation.table_grid import markdown_row, markdown_rule, plain_row
 from extract.page.boxes import Block, Box
-from extract.page.page_tables import BlockContext, ContextFinder, Row, find_rows
+from extract.writing.page_tables import BlockContext, ContextFinder, Row, find_rows
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 MAX_ORDINAL = 999_999_999
