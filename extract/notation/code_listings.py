@@ -73,7 +73,7 @@ _NAMES = {
         ),
         ListingPart.GUTTER_CELL,
     ),
-    **dict.fromkeys(("math", "arithmatex", "tex2jax_process", "mathjax_process"), ListingPart.SOURCE),
+    **dict.fromkeys(("math", "mathjax", "arithmatex", "tex2jax_process", "mathjax_process"), ListingPart.SOURCE),
 }  # fmt: skip
 
 

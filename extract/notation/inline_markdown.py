@@ -30,8 +30,8 @@ _BEGIN = rf"(?:[{EMPHASIS}{STRONG}{CODE}]|{LINK}[^{TARGET_END}]*+{TARGET_END})"
 _END = "[\x14-\x17]"
 _TOKEN = re.compile(rf"({_BEGIN}|{_END}|[{formulas.BEGIN}{formulas.END}])")
 _MEETING = re.compile("\x14\x10|\x15\x11|\x16\x12")
-_BLANKS_AFTER_BEGIN = re.compile(rf"((?:{_BEGIN})++)([ \n]++)")
-_BLANKS_BEFORE_END = re.compile(rf"([ \n]++)({_END}++)")
+_BLANKS_AFTER_BEGIN = re.compile(rf"(?<![{EMPHASIS}{STRONG}{CODE}{TARGET_END}])((?:{_BEGIN})++)([ \n]++)")
+_BLANKS_BEFORE_END = re.compile(rf"(?<![ \n])([ \n]++)({_END}++)")
 _BLANKS = re.compile(r"  ++")
 _TAG_BEGIN = re.compile(r"<(?=[A-Za-z/!?])")
 _BACKTICKS = re.compile("`++")
@@ -88,6 +88,8 @@ def write_inline(marked: str, resolve: Resolver | None = None, *, is_heading: bo
             continue
         mark = part[0]
         if mark in ENDS:
+            if any(each.mark == mark for each in opened):
+                continue  # no part is within one of its own kind, so at most four are open
             opened.append(_Open(mark, len(out), before))
             out.append(part[1:-1] if mark == LINK else "")
             in_code += mark == CODE

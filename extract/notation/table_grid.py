@@ -58,6 +58,8 @@ def expand_spans(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
         cells = iter(row)
         while True:
             column = len(texts)
+            if budget <= 0:
+                pending.clear()
             if column in pending:
                 left, text = pending.pop(column)
                 budget -= len(text) + len(SEPARATOR)
