@@ -46,13 +46,19 @@ def _nodes(value: Any, max_depth: int) -> Iterator[Node]:
 def types(node: Node) -> set[str]:
     """Return the types of a node in lower case."""
     stated = node.get("@type")
-    return {name.lower() for name in (stated if isinstance(stated, list) else [stated]) if isinstance(name, str)}
+    return {
+        name.lower() for name in (stated if isinstance(stated, list) else [stated]) if isinstance(name, str)
+    }
 
 
 def of_article(nodes: Iterable[Node]) -> list[Node]:
     """Return the nodes that speak of the page, articles first, then nodes of pages, then nodes without a type."""
     rank = {True: 0, False: 1}
-    articles = [(rank[not types(node) & {"webpage", "medicalwebpage"}], node) for node in nodes if types(node) & ARTICLES]
+    articles = [
+        (rank[not types(node) & {"webpage", "medicalwebpage"}], node)
+        for node in nodes
+        if types(node) & ARTICLES
+    ]
     untyped = [node for node in nodes if not types(node)]
     return [node for _, node in sorted(articles, key=lambda pair: pair[0])] + untyped
 

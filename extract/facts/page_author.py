@@ -28,8 +28,9 @@ BYLINE_NAMES = re.compile(
     re.IGNORECASE,
 )
 _BY = re.compile(
-    r"^\W*(?:(?:written|posted|published|reported|story|text|words|article)?\s*by|von|par|por|di|da|door|av|af|autor(?:a|in|en)?"
-    r"|author|text|redaktion|über den autor|ein (?:beitrag|artikel|kommentar|gastbeitrag) von|przez|автор)\s*:?\s+",
+    r"^\W*(?:(?:written|posted|published|reported|story|text|words|article)?\s*by|von|par|por|di|da|door|av|af"
+    r"|autor(?:a|in|en)?|author|text|redaktion|über den autor"
+    r"|ein (?:beitrag|artikel|kommentar|gastbeitrag) von|przez|автор)\s*:?\s+",
     re.IGNORECASE,
 )
 _END = re.compile(
@@ -38,7 +39,9 @@ _END = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _ADDRESS = re.compile(r"://|\.(?:com|de|org|net)\b/|^www\.")
-_NAME = re.compile(r"[^\W\d_][\w.'’-]*(?: (?:von|van|de|der|den|di|da|du|la|le|bin|al|[^\W\d_][\w.'’-]*)){1,3}")
+_NAME = re.compile(
+    r"[^\W\d_][\w.'’-]*(?: (?:von|van|de|der|den|di|da|du|la|le|bin|al|[^\W\d_][\w.'’-]*)){1,3}"
+)
 """A line that has nothing but a name of two to four words."""
 _ORGANISATION = re.compile(
     r"\b(?:e\.\s?V\.|gmbh|inc\b|ltd\b|llc|stiftung|verlag|zeitung|nachrichten|redaktion|magazin|e-?mail|media|news|press)"
@@ -53,9 +56,9 @@ _SURELY_BY = re.compile(
 )
 _AND = re.compile(r"\s*(?:;|,|&|\b(?:and|und|et|y|e|i|en|og|och)\b)\s+", re.IGNORECASE)
 _NOT_NAMES = re.compile(
-    r"admin(?:istrator)?|editor|editorial(?: team| staff)?|redaktion|redaccion|redacción|unknown|none|null|user|webmaster"
-    r"|staff|guest|posted|author|autor|by|team|ap|afp|dpa|reuters|comments?|share|print|subscribe|about|view all.*"
-    r"|.*\b(?:magazine|copyright|rights reserved|inc\.?|gmbh|ltd\.?|posts?|articles?|follow|profile|read more)\b.*",
+    r"admin(?:istrator)?|editor|editorial(?: team| staff)?|redaktion|redaccion|redacción|unknown|none|null|user"
+    r"|webmaster|staff|guest|posted|author|autor|by|team|ap|afp|dpa|reuters|comments?|share|print|subscribe|about"
+    r"|view all.*|.*\b(?:magazine|copyright|rights reserved|inc\.?|gmbh|ltd\.?|posts?|articles?|follow|profile|read more)\b.*",
     re.IGNORECASE,
 )
 
@@ -93,14 +96,15 @@ def _statements(
 ) -> Iterator[tuple[list[str], str]]:
     """Yield the names of each source, most reliable first."""
     yield [name for key, text in metas if key in AUTHORS for name in _stated_names(text)], "meta"
-    people = (name for key in ("author", "creator") for node in of_article(nodes) for name in names(node.get(key)))
+    people = (
+        name for key in ("author", "creator") for node in of_article(nodes) for name in names(node.get(key))
+    )
     yield [name for text in people for name in _stated_names(text)], "json-ld author"
     for value, source in marked:
         yield list(_written_names(value, is_marked=True)), source
     for value, source in lines:
-        if _BY.match(value) if source != "line" else _SURELY_BY.match(value):
-            yield list(_written_names(value)), source
-        elif source.startswith("class") and _NAME.fullmatch(value):
+        is_byline = (_SURELY_BY if source == "line" else _BY).match(value) is not None
+        if is_byline or (source.startswith("class") and _NAME.fullmatch(value)):
             yield list(_written_names(value)), source
 
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from html import unescape
 from itertools import chain, islice
 from urllib.parse import urljoin, urlsplit
 
@@ -23,6 +22,7 @@ from extract.facts.stated import Stated
 from extract.page.boxes import MetadataElement, ParsedPage
 from extract.page.headline import heading_of_page, headline
 from extract.page.page_kind import PageKind, page_kind
+from extract.references import unescape
 
 MAX_ADDRESS_LENGTH = 2_000
 MAX_LINE_LENGTH = 160
@@ -96,20 +96,33 @@ def read_page_facts(page: ParsedPage, url: str, meta_names: Container[str]) -> P
     return PageFacts(
         page_title=whole[:MAX_TITLE_LENGTH],
         title=choose_title(
-            titles, _headings(page, "h1"), _headings(page, "h2", "h3"), list(_stated_titles(meta, nodes)), sites
+            titles,
+            _headings(page, "h1"),
+            _headings(page, "h2", "h3"),
+            list(_stated_titles(meta, nodes)),
+            sites,
         ),
         author=choose_author(
             named,
             nodes,
             [(element.text, "marked author") for element in elements if element.tag == "author"],
-            chain(_named_lines(page, BYLINE_NAMES), _beside_headline(page, whole), _lines(page, MAX_BYLINE_LENGTH)),
+            chain(
+                _named_lines(page, BYLINE_NAMES),
+                _beside_headline(page, whole),
+                _lines(page, MAX_BYLINE_LENGTH),
+            ),
             sites,
         ),
         date=choose_date(
             meta,
             nodes,
             elements,
-            chain(_beside_headline(page, whole), _named_lines(page, DATE_NAMES), _lines(page, MAX_LINE_LENGTH), _lines(page)),
+            chain(
+                _beside_headline(page, whole),
+                _named_lines(page, DATE_NAMES),
+                _lines(page, MAX_LINE_LENGTH),
+                _lines(page),
+            ),
             url,
             month_first=language.lower() in MONTH_FIRST,
         ),
@@ -136,7 +149,15 @@ def _stated_titles(meta: dict[str, str], nodes: Sequence[json_ld.Node]) -> Itera
         for node in json_ld.of_article(nodes):
             if isinstance(node.get(key), str) and json_ld.types(node):
                 yield Stated(node[key], f"json-ld {key}")
-    for name in ("og:title", "twitter:title", "dc.title", "dcterms.title", "citation_title", "parsely-title", "title"):
+    for name in (
+        "og:title",
+        "twitter:title",
+        "dc.title",
+        "dcterms.title",
+        "citation_title",
+        "parsely-title",
+        "title",
+    ):
         if name in meta:
             yield Stated(meta[name], f"meta {name}")
 
@@ -144,7 +165,9 @@ def _stated_titles(meta: dict[str, str], nodes: Sequence[json_ld.Node]) -> Itera
 def _sites(meta: dict[str, str], nodes: Sequence[json_ld.Node], url: str) -> Iterator[str]:
     """Yield the names that the page states for its site."""
     yield from (
-        meta[name] for name in ("og:site_name", "application-name", "al:ios:app_name", "twitter:site") if name in meta
+        meta[name]
+        for name in ("og:site_name", "application-name", "al:ios:app_name", "twitter:site")
+        if name in meta
     )
     for node in nodes:
         if json_ld.types(node) & {"website", "organization", "newsmediaorganization"}:
@@ -165,7 +188,10 @@ def _beside_headline(page: ParsedPage, title: str) -> Iterator[tuple[str, str]]:
         head = headline(title, page.blocks, len(page.blocks))
     if head is None:
         return
-    for block in (*page.blocks[head + 1 : head + AFTER], *reversed(page.blocks[max(0, head - BEFORE) : head])):
+    for block in (
+        *page.blocks[head + 1 : head + AFTER],
+        *reversed(page.blocks[max(0, head - BEFORE) : head]),
+    ):
         if block.length <= MAX_LINE_LENGTH:
             yield block.text, "beside headline"
 
@@ -187,7 +213,10 @@ def _named_lines(page: ParsedPage, names: re.Pattern[str]) -> Iterator[tuple[str
     found = (
         (block.text, f"class {box.names}")
         for box in page.boxes
-        if box.names and box.first < box.last <= box.first + 3 and not box.comments and _matches(names, box.names)
+        if box.names
+        and box.first < box.last <= box.first + 3
+        and not box.comments
+        and _matches(names, box.names)
         for block in page.blocks[box.first : box.last]
         if block.length <= MAX_LINE_LENGTH
     )

@@ -109,7 +109,12 @@ def _is_list_of_links(blocks: Sequence[Block]) -> bool:
 
 
 def _below_headline(
-    page: ParsedPage, title: str, kind: PageKind, good: Sequence[int], excluded: Sequence[bool], found: list[Block]
+    page: ParsedPage,
+    title: str,
+    kind: PageKind,
+    good: Sequence[int],
+    excluded: Sequence[bool],
+    found: list[Block],
 ) -> list[Block]:
     """Return the content of the innermost box around the headline that has enough running text, if `found` has nothing
     of this box.

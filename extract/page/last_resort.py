@@ -29,7 +29,10 @@ def choose_little(page: ParsedPage, title: str, excluded: Sequence[bool]) -> lis
         live = _live(page, excluded, head, least)
         for first, last in _regions(page, head):
             found = [page.blocks[number] for number in range(first, last) if live[number]]
-            if sum(block.length for block in found if head is None or block is not page.blocks[head]) >= MIN_CHARACTERS:
+            if (
+                sum(block.length for block in found if head is None or block is not page.blocks[head])
+                >= MIN_CHARACTERS
+            ):
                 return found
     return [block for block, is_live in zip(page.blocks, live, strict=True) if is_live]
 
@@ -48,7 +51,8 @@ def _live(page: ParsedPage, excluded: Sequence[bool], head: int | None, least: f
         ),
     )
     return [
-        not unlikely[block.box.number] and not _is_linked(block) and not is_furniture(block) for block in page.blocks
+        not unlikely[block.box.number] and not _is_linked(block) and not is_furniture(block)
+        for block in page.blocks
     ]
 
 

@@ -8,12 +8,19 @@
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import partial
 
 from lxml import etree
 
 from extract.page.boxes import DEEPEST, MAX_ELEMENTS, Block, Box, MetadataElement, ParsedPage
-from extract.page.class_hints import ALWAYS_UNLIKELY, NO_HINTS, class_hints
+from extract.page.element_attributes import (
+    MARKS,
+    apply_attributes,
+    apply_tag,
+    is_hidden,
+    numbers_lines,
+    stated_fact,
+)
 
 INLINE = frozenset((
     "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",
@@ -27,31 +34,12 @@ INVISIBLE_TAGS = frozenset((
 SHADOW = frozenset(("open", "closed"))
 CONTROLS = frozenset(("input", "textarea", "select", "button"))
 PLAYERS = frozenset(("iframe", "object", "embed", "video"))
-UNLIKELY_TAGS = frozenset(("nav", "footer", "aside"))
-UNLIKELY_ROLES = frozenset(
-    (
-        "menu",
-        "menubar",
-        "complementary",
-        "navigation",
-        "alert",
-        "alertdialog",
-        "dialog",
-        "banner",
-        "contentinfo",
-    )
-)
-MAIN_PROPERTIES = frozenset(("articleBody", "mainContentOfPage"))
-NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
-DATE_PROPERTIES = frozenset(("datePublished", "dateCreated", "dateModified"))
 MAX_FACT_LENGTH = 200
 """Characters of the text of an element that states an author or a day, at most."""
 SIGNS = frozenset(("\u00b6", "#", "\u00a7", "\U0001f517", "[source]", "[src]", "[edit]"))
 """Texts of links that belong to a heading or a signature and lead to itself or to its source."""
 MAX_SIGN_PIECES = 5
 """Pieces of text in such a link at most."""
-MAX_LINE_NUMBER_LENGTH = 9
-"""Digits of a line number at most: no listing has a billion lines."""
 NEW_LINE = "\v"
 """Marks a line break of the page among white space without meaning."""
 LINE_END = "\f"
@@ -65,11 +53,6 @@ ANNOTATIONS = frozenset(("annotation", "annotation-xml"))
 JSON_LD = "application/ld+json"
 
 
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_BYLINE = re.compile(
-    r"(?:^|[\s_-])(?:author|byline|by-line|fn|writer)(?:$|[\s_-]?name)|(?:^|\s)(?:author|byline)\s|(?:post|entry|article)-?author",
-    re.IGNORECASE,
-)
 _EXPONENT = re.compile(rf"{POWER}(?=[\d+\u2212-])")
 _UNSEEN_SIGNS = dict.fromkeys(map(ord, "\xad\u200b"))
 """Soft hyphens and zero-width spaces, which mark places where a word may be broken."""
@@ -207,7 +190,7 @@ class Reader:
                 text = text.translate(_UNSEEN_SIGNS)
             if POWER in text:
                 text = _EXPONENT.sub("^", text).replace(POWER, "")
-            if text and not (text[0].isdigit() and _numbers_lines(text)):
+            if text and not (text[0].isdigit() and numbers_lines(text)):
                 # Links in code lead to what the code names, so they do not count as links.
                 self.blocks.append(Block(self._box, text, 0 if self._verbatim else self._link_characters))
         self._link_characters = 0
@@ -215,7 +198,7 @@ class Reader:
     def _block(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Begin a box; within a <pre>, begin a line."""
         # Some pages hide their <body> until a script has run, so a hidden <body> is read.
-        if attributes and tag != "body" and not self._reveals and _is_hidden(attributes):
+        if attributes and tag != "body" and not self._reveals and is_hidden(attributes):
             self._conceal()
             return
         if self._verbatim:
@@ -237,11 +220,9 @@ class Reader:
             around.children = [box]
         self._ends.append(self._box_ends)
         if attributes:
-            _apply_class_hints(box, attributes)
-        if tag in UNLIKELY_TAGS:
-            box.unlikely, box.is_navigation = ALWAYS_UNLIKELY, True
-        elif tag == "main":
-            _mark_main(box)
+            apply_attributes(box, attributes)
+        if tag in MARKS:
+            apply_tag(box)
 
     def _block_ends(self) -> None:
         if self._pieces:
@@ -281,24 +262,17 @@ class Reader:
     def _inline(self, _tag: str, attributes: Mapping[str, str]) -> None:
         if not attributes:
             self._ends.append(None)
-        elif _is_hidden(attributes):
+        elif is_hidden(attributes):
             self._hidden_depth = 1
         else:
             self._ends.append(self._marked(attributes))
 
     def _marked(self, attributes: Mapping[str, str]) -> Callable[[], None] | None:
         """Return what to call at the end of an inline element that states an author or a day; return None for any
-        other."""
-        property_ = attributes.get("itemprop")
-        if property_ in DATE_PROPERTIES:
-            tag = "time"
-        elif (
-            property_ == "author"
-            or ("class" in attributes and _is_byline(attributes["class"]))
-            or ("rel" in attributes and "author" in attributes["rel"].split())
-        ):
-            tag = "author"
-        else:
+        other.
+        """
+        tag = stated_fact(attributes)
+        if tag is None:
             return None
         return partial(self._marked_ends, tag, dict(attributes), len(self.blocks), len(self._pieces))
 
@@ -321,7 +295,7 @@ class Reader:
             self._pieces.append(POWER)
 
     def _time(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if _is_hidden(attributes):
+        if is_hidden(attributes):
             self._hidden_depth = 1
         else:
             self._ends.append(
@@ -329,7 +303,7 @@ class Reader:
             )
 
     def _link(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if _is_hidden(attributes):
+        if is_hidden(attributes):
             self._hidden_depth = 1
         elif "href" in attributes:
             if "rel" in attributes:
@@ -337,7 +311,9 @@ class Reader:
             self._links += 1
             marked = self._marked(attributes)
             if marked is not None or "#" in attributes["href"]:
-                self._ends.append(partial(self._notable_link_ends, marked, len(self.blocks), len(self._pieces)))
+                self._ends.append(
+                    partial(self._notable_link_ends, marked, len(self.blocks), len(self._pieces))
+                )
             else:
                 self._ends.append(self._link_end)
         else:
@@ -347,7 +323,7 @@ class Reader:
         self._links -= 1
 
     def _notable_link_ends(self, marked: Callable[[], None] | None, blocks: int, pieces: int) -> None:
-        """End a link that states a fact or leads to a place on a page; remove a sign that is nothing but such a link."""
+        """End a link that states a fact or leads to a place on a page; remove it if its text is a sign."""
         self._links -= 1
         if marked is not None:
             marked()
@@ -454,67 +430,6 @@ class Reader:
 
     def _ignore_text(self, _text: str) -> None:
         pass
-
-
-def _apply_class_hints(box: Box, attributes: Mapping[str, str]) -> None:
-    class_, id_ = attributes.get("class"), attributes.get("id")
-    if class_:
-        box.names = class_
-    if (class_ or id_) and (hints := class_hints(class_ or "", id_ or "")) is not NO_HINTS:
-        weight, unlikely, comments, is_boilerplate, is_content, is_reference, is_post = hints
-        if weight:
-            box.weight = weight
-        if is_boilerplate:
-            box.is_boilerplate = True
-        if is_content:
-            box.is_content = True
-        if is_reference:
-            box.is_reference = True
-        if is_post:
-            box.is_post = True
-        if unlikely and box.tag not in NEVER_UNLIKELY:
-            box.unlikely = unlikely
-            box.is_navigation = unlikely == ALWAYS_UNLIKELY and not comments
-        if comments and box.tag not in NEVER_UNLIKELY:
-            box.comments = True
-    if "role" in attributes:
-        role = attributes["role"]
-        if role in UNLIKELY_ROLES:
-            box.unlikely, box.is_navigation = ALWAYS_UNLIKELY, True
-        elif role == "main":
-            _mark_main(box)
-    if "itemprop" in attributes and attributes["itemprop"] in MAIN_PROPERTIES:
-        box.is_main = True
-
-
-def _mark_main(box: Box) -> None:
-    """Mark the main element. What is around it is not navigation, but has lost its end."""
-    box.is_main = True
-    around = box.parent
-    while around is not None:
-        around.unlikely, around.is_navigation, around.comments = 0.0, False, False
-        around = around.parent
-
-
-@lru_cache(maxsize=1 << 12)
-def _is_byline(class_: str) -> bool:
-    return _BYLINE.search(class_) is not None
-
-
-def _numbers_lines(text: str) -> bool:
-    """Return whether a text is the line numbers of a listing: at least three consecutive numbers."""
-    words = text.split()
-    if len(words) < 3 or len(words[0]) > MAX_LINE_NUMBER_LENGTH or not all(map(str.isdecimal, words[:3])):
-        return False
-    first = int(words[0])
-    return words == [str(number) for number in range(first, first + len(words))]
-
-
-def _is_hidden(attributes: Mapping[str, str]) -> bool:
-    return "hidden" in attributes or (
-        ("style" in attributes and _HIDDEN.search(attributes["style"]) is not None)
-        or ("aria-hidden" in attributes and attributes["aria-hidden"] == "true")
-    )
 
 
 def read_page(html: bytes, *, reveals: bool = False) -> ParsedPage | None:

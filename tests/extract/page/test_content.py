@@ -214,9 +214,9 @@ def test_a_page_with_little_text_gives_that_and_no_menu(around, content):
 
 
 def test_a_first_look_of_a_hundred_characters_is_enough_if_there_is_no_more():
-    assert chosen(f"<ul>{MENU}</ul><div class=entry><p>{SENTENCES[0]} {SENTENCES[1]}</p></div><ul>{MENU}</ul>") == [
-        f"{SENTENCES[0]} {SENTENCES[1]}"
-    ]
+    assert chosen(
+        f"<ul>{MENU}</ul><div class=entry><p>{SENTENCES[0]} {SENTENCES[1]}</p></div><ul>{MENU}</ul>"
+    ) == [f"{SENTENCES[0]} {SENTENCES[1]}"]
 
 
 def test_a_menu_that_was_never_closed_does_not_hide_the_main_element():
@@ -232,7 +232,9 @@ def test_paragraphs_between_the_headline_and_the_best_box_are_content():
 
 
 def test_content_that_is_far_from_the_headline_gives_way_to_what_is_around_it():
-    terms = "".join(f"<p>{each} So say the terms, of the site, for all who use it.</p>" for each in SENTENCES * 2)
+    terms = "".join(
+        f"<p>{each} So say the terms, of the site, for all who use it.</p>" for each in SENTENCES * 2
+    )
     found = chosen(
         f"<div><div><h1>{TITLE}</h1><p>{SENTENCES[0]}</p><p>{SENTENCES[1]}</p><p>{SENTENCES[2]}</p></div></div>"
         f"<div class='entry content'>{terms}</div>"
@@ -253,7 +255,7 @@ def test_content_that_is_far_from_the_headline_gives_way_to_what_is_around_it():
         "<div class='author-bio'><p>Marta Lind writes about boats, nets and ice, and lives by the sea.</p></div>",
     ],
 )
-def test_lines_of_the_site_within_an_article_are_left_out(line):
+def test_lines_of_the_site_between_paragraphs_are_left_out(line):
     half = "".join(f"<p>{each}</p>" for each in SENTENCES[:3])
     rest = "".join(f"<p>{each}</p>" for each in SENTENCES[3:])
     assert chosen(f"<article>{half}{line}{rest}</article>", kind="article") == list(SENTENCES)

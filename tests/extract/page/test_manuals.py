@@ -74,16 +74,20 @@ def test_names_that_tools_give_tell_a_manual():
     [
         "<a class=headerlink href='#open' title='Permalink'>\u00b6</a>",
         "<a class=anchor href='#open'>#</a>",
-        "<a class='reference internal' href='_modules/filer.html#open'><span class=viewcode-link>"
-        "<span class=pre>[source]</span></span></a>",
+        "<a class='reference' href='_modules/filer.html#open'><span class=pre>[source]</span></a>",
     ],
 )
 def test_signs_of_a_heading_that_lead_to_itself_or_its_source_are_left_out(sign):
-    assert text_of(EVIDENCE["generator"], f"<main><h2>open{sign}</h2><p>Opens it.</p></main>") == "open\nOpens it."
+    assert (
+        text_of(EVIDENCE["generator"], f"<main><h2>open{sign}</h2><p>Opens it.</p></main>")
+        == "open\nOpens it."
+    )
 
 
 def test_a_link_of_words_stays_in_its_heading():
-    text = text_of(EVIDENCE["generator"], "<main><h2>The <a href='#c'>C#</a> binding</h2><p>Opens it.</p></main>")
+    text = text_of(
+        EVIDENCE["generator"], "<main><h2>The <a href='#c'>C#</a> binding</h2><p>Opens it.</p></main>"
+    )
     assert text == "The C# binding\nOpens it."
 
 

@@ -12,7 +12,9 @@ POSTS = (
     "My boat is stuck in it, so it is thick enough for me.",
     "Thanks!",
 )
-MEMBER = "<div class=user-info><a href=/u>marta</a><p>Posts: 1,234</p><p>Member since the summer of 2004</p></div>"
+MEMBER = (
+    "<div class=user-info><a href=/u>marta</a><p>Posts: 1,234</p><p>Member since the summer of 2004</p></div>"
+)
 SOFTWARE = {
     "one class": "<div class='post'>{member}<div class='postbody'>{post}</div></div>",
     "nested": "<article class='message'>{member}<div class='message-content'><div class='message-body'>"
@@ -33,7 +35,9 @@ ADDRESSES = (
 
 def lines_of(template, *, head="", url=ADDRESSES[0]):
     thread = "".join(template.format(member=MEMBER, post=post) for post in POSTS)
-    rules = "<div class=rules><p>Be kind to each other, and do not sell boats here, or anything else.</p></div>"
+    rules = (
+        "<div class=rules><p>Be kind to each other, and do not sell boats here, or anything else.</p></div>"
+    )
     found = extract(
         f"<html><head><title>Ice in the harbour</title>{head}</head><body><h1>Ice in the harbour</h1>{thread}{rules}</body>"
         "</html>",

@@ -15,7 +15,8 @@ BODY = "\n".join(SENTENCES)
 
 def text_of(body):
     found = extract(
-        f"<html><head><title>The harbour in winter</title></head><body>{body}</body></html>", "https://example.org/"
+        f"<html><head><title>The harbour in winter</title></head><body>{body}</body></html>",
+        "https://example.org/",
     )
     return expect(Extraction, found).text
 
@@ -45,7 +46,9 @@ def test_an_article_in_json_ld_is_not_read_if_the_page_shows_it():
     ],
 )
 def test_hidden_text_is_read_if_the_page_shows_hardly_any(hidden):
-    assert text_of(f"<p>Please switch on scripts.</p>{hidden}").split("\n")[-len(SENTENCES) :] == list(SENTENCES)
+    assert text_of(f"<p>Please switch on scripts.</p>{hidden}").split("\n")[-len(SENTENCES) :] == list(
+        SENTENCES
+    )
 
 
 def test_an_article_behind_a_pay_wall_continues_its_teaser():
@@ -57,7 +60,9 @@ def test_an_article_behind_a_pay_wall_continues_its_teaser():
     "hidden",
     [
         f"<div style='display:none'>{'<p>Choose your region, your language, and what you pay with.</p>' * 3}</div>",
-        "<ul style='display:none'>" + "<li><a href=/a>Boats of the north and their nets</a></li>" * 40 + "</ul>",
+        "<ul style='display:none'>"
+        + "<li><a href=/a>Boats of the north and their nets</a></li>" * 40
+        + "</ul>",
         "<noscript><img src=x></noscript>",
     ],
 )
