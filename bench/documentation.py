@@ -26,8 +26,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench import scoring
 from bench.sites import unpack
 
-DOCBOOK = "body > :is(.book, .part, .article, .reference, .preface, .chapter, .appendix, .refentry, .section," \
-    " .sect1, .sect2, .sect3, .index, .glossary, .bibliography)"  # fmt: skip
+DOCBOOK = (
+    "body > :is(.book, .part, .article, .reference, .preface, .chapter, .appendix, .refentry, .section, .sect1, .sect2"
+    ", .sect3, .index, .glossary, .bibliography)"
+)
 TEMPLATES = {
     **dict.fromkeys(("bind9-doc", "debian-policy", "linux-doc-6.1", "llvm-14-doc", "python-astropy-doc",
                      "python-scrapy-doc", "python3.11-doc"), "div[role=main]"),
@@ -48,7 +50,8 @@ TEMPLATES = {
 }  # fmt: skip
 """Packages, and the selector of the element in which their templates put the content."""
 FURNITURE = (
-    "script, style, nav, button, .headerlink, .viewcode-link, .navheader, .navfooter, .header-anchor, .src, .sidebar"
+    "script, style, nav, button, .headerlink, .viewcode-link, .navheader, .navfooter, .header-anchor"
+    ", .src, .sidebar"
 )
 """Parts within the content that lead elsewhere."""
 MIN_WORDS = 5
@@ -104,7 +107,10 @@ def gold_pages(folder: Path, package: str) -> Iterator[tuple[dict, bytes]]:
                 "source": package,
                 "url": f"https://{package}.example/{path.name}",
             }
-            yield {**row, "kind": "documentation", "html": f"{package}/{digest[:16]}", "gold_text": text}, body
+            yield (
+                {**row, "kind": "documentation", "html": f"{package}/{digest[:16]}", "gold_text": text},
+                body,
+            )
 
 
 def marked_text(html: str, selector: str) -> str:

@@ -108,7 +108,9 @@ def extract_ours(pages: list) -> tuple[dict[str, Extraction | None], list[float]
     return extracted, costs
 
 
-def run_peer(script: str, words: list[str], folder: Path, names: list[str], environment: str) -> list[dict] | int:
+def run_peer(
+    script: str, words: list[str], folder: Path, names: list[str], environment: str
+) -> list[dict] | int:
     """Return the lines that a script of `bench/peers` prints for the pages of a folder, or its exit status."""
     with tempfile.NamedTemporaryFile("w") as file:
         file.write("\n".join(names))
@@ -214,10 +216,10 @@ def mean_scores(gold: list, texts: dict, kinds: dict) -> dict:
         for name, counts in (("snippets", snippets), ("snippets_not_articles", other))
         if any(counts)
     }
-    whole = {name: means.pop(name) for name in ("full_text", "documentation", "posts") if name in means}
+    sets = {name: means.pop(name) for name in ("full_text", "documentation", "posts") if name in means}
     if posts.posts:
-        whole["posts"].update(posts._asdict())
-    return {**whole, **pooled, "by_source": means}
+        sets["posts"].update(posts._asdict())
+    return {**sets, **pooled, "by_source": means}
 
 
 def rounded(score: scoring.Score) -> dict[str, float]:

@@ -22,7 +22,9 @@ from tests.shared import read_tar_file
 Part = Literal["tuned", "held", "all"]
 Row = dict[str, Any]
 _CANONICAL = (
-    re.compile(rb"<link\b(?=[^>]*\brel=[\"']?canonical)[^>]*\bhref=[\"']?(https?://[^\"'>\s]+)", re.IGNORECASE),
+    re.compile(
+        rb"<link\b(?=[^>]*\brel=[\"']?canonical)[^>]*\bhref=[\"']?(https?://[^\"'>\s]+)", re.IGNORECASE
+    ),
     re.compile(rb"<meta\b(?=[^>]*og:url)[^>]*\bcontent=[\"']?(https?://[^\"'>\s]+)", re.IGNORECASE),
 )
 _LINK = re.compile(rb"\bhref=[\"']?(https?://[^\"'>\s]+)", re.IGNORECASE)

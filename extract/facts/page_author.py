@@ -28,8 +28,9 @@ BYLINE_NAMES = re.compile(
     re.IGNORECASE,
 )
 _BY = re.compile(
-    r"^\W*(?:(?:written|posted|published|reported|story|text|words|article)?\s*by|von|par|por|di|da|door|av|af|autor(?:a|in|en)?"
-    r"|author|text|redaktion|über den autor|ein (?:beitrag|artikel|kommentar|gastbeitrag) von|przez|автор)\s*:?\s+",
+    r"^\W*(?:(?:written|posted|published|reported|story|text|words|article)?\s*by|von|par|por|di|da|door|av|af"
+    r"|autor(?:a|in|en)?|author|text|redaktion|über den autor"
+    r"|ein (?:beitrag|artikel|kommentar|gastbeitrag) von|przez|автор)\s*:?\s+",
     re.IGNORECASE,
 )
 _END = re.compile(
@@ -55,9 +56,10 @@ _SURELY_BY = re.compile(
 )
 _AND = re.compile(r"\s*(?:;|,|&|\b(?:and|und|et|y|e|i|en|og|och)\b)\s+", re.IGNORECASE)
 _NOT_NAMES = re.compile(
-    r"admin(?:istrator)?|editor|editorial(?: team| staff)?|redaktion|redaccion|redacción|unknown|none|null|user|webmaster"
-    r"|staff|guest|posted|author|autor|by|team|ap|afp|dpa|reuters|comments?|share|print|subscribe|about|view all.*"
-    r"|.*\b(?:magazine|copyright|rights reserved|inc\.?|gmbh|ltd\.?|posts?|articles?|follow|profile|read more)\b.*",
+    r"admin(?:istrator)?|editor|editorial(?: team| staff)?|redaktion|redaccion|redacción|unknown|none|null|user"
+    r"|webmaster|staff|guest|posted|author|autor|by|team|ap|afp|dpa|reuters|comments?|share|print|subscribe|about"
+    r"|view all.*|.*\b(?:magazine|copyright|rights reserved|inc\.?|gmbh|ltd\.?|posts?|articles?|follow|profile)\b.*"
+    r"|.*\bread more\b.*",
     re.IGNORECASE,
 )
 
@@ -102,9 +104,8 @@ def _statements(
     for value, source in marked:
         yield list(_written_names(value, is_marked=True)), source
     for value, source in lines:
-        if _BY.match(value) if source != "line" else _SURELY_BY.match(value):
-            yield list(_written_names(value)), source
-        elif source.startswith("class") and _NAME.fullmatch(value):
+        is_byline = (_SURELY_BY if source == "line" else _BY).match(value) is not None
+        if is_byline or (source.startswith("class") and _NAME.fullmatch(value)):
             yield list(_written_names(value)), source
 
 

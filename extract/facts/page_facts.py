@@ -10,7 +10,6 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from html import unescape
 from itertools import chain, islice
 from urllib.parse import urljoin, urlsplit
 
@@ -23,6 +22,7 @@ from extract.facts.stated import Stated
 from extract.page.boxes import MetadataElement, ParsedPage
 from extract.page.headline import heading_of_page, headline
 from extract.page.page_kind import PageKind, page_kind
+from extract.references import unescape
 
 MAX_ADDRESS_LENGTH = 2_000
 MAX_LINE_LENGTH = 160

@@ -5,9 +5,9 @@ The <title> names page and site. What its headline, Open Graph or JSON-LD repeat
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from html import unescape
 
 from extract.facts.stated import NOTHING, Stated
+from extract.references import unescape
 
 MAX_TITLE_LENGTH = 1_000
 """Characters of a title at most."""
@@ -19,7 +19,8 @@ MAX_SITE_WORDS = 5
 """Words of the name of a site at most, if the page does not state the name."""
 
 _SEPARATOR = re.compile(
-    r"\s+[|\u2013\u2014\-\u2022\u00b7\u00bb\u00ab>/\u2502~]+\s+|\s*[|\u2502\u00ab\u00bb]\s*|\s+::\s+|:\s+(?=\S+$)|\s+[<@]\s+"
+    r"\s+[|\u2013\u2014\-\u2022\u00b7\u00bb\u00ab>/\u2502~]+\s+|\s*[|\u2502\u00ab\u00bb]\s*|\s+::\s+"
+    r"|:\s+(?=\S+$)|\s+[<@]\s+"
 )
 _WORD = re.compile(r"\w+")
 
@@ -33,8 +34,8 @@ def choose_title(
 ) -> Stated:
     """Return the title of the page.
 
-    `titles` are its <title>s, `headings` its <h1>s, `subheadings` its <h2>s and <h3>s, `stated` the titles of Open Graph, JSON-LD and the like, most
-    reliable first, and `sites` the names that it states for its site.
+    `titles` are its <title>s, `headings` its <h1>s, `subheadings` its <h2>s and <h3>s, `stated` the titles of Open
+    Graph, JSON-LD and the like, most reliable first, and `sites` the names that it states for its site.
     """
     whole = next((text for title in titles if (text := _clean(title))), "")
     known = {_key(site) for site in sites if _key(site)}
@@ -51,9 +52,9 @@ def choose_title(
     claims = [_words(whole), *(_words(each.value) for each in others)]
     for line in lines:
         words = _words(line)
-        if len(words) > 1 and any(len(words & claim) >= MIN_COMMON * max(len(words), 1) for claim in claims):
-            if _key(line) not in known:
-                return Stated(line, "h1")
+        is_claimed = any(len(words & claim) >= MIN_COMMON * len(words) for claim in claims)
+        if len(words) > 1 and is_claimed and _key(line) not in known:
+            return Stated(line, "h1")
     if others:
         return others[0]
     if whole:

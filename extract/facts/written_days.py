@@ -7,36 +7,63 @@ MIN_YEAR, MAX_YEAR = 1990, 2099
 """Years of days that pages state as days of publication."""
 
 _MONTHS = (
-    "jan|januar|january|janvier|janv|enero|ene|gennaio|gen|janeiro|januari|stycznia|styczen|sty|янв|января|січня|leden"
-    "|ledna|ocak|ianuarie|tammikuuta|ιανουαρίου|januára|január",
-    "feb|februar|february|février|févr|fév|febrero|febbraio|fevereiro|fev|februari|lutego|luty|lut|фев|февраля|лютого"
-    "|února|únor|şubat|februarie|helmikuuta|φεβρουαρίου|február",
-    "mar|märz|mär|mrz|march|mars|marzo|março|maart|mrt|marca|marzec|марта|мар|березня|března|březen|mart|martie"
-    "|maaliskuuta|μαρτίου|marts|március|mars",
-    "apr|april|avril|avr|abril|abr|aprile|kwietnia|kwi|апр|апреля|квітня|dubna|nisan|aprilie|huhtikuuta|απριλίου|április",
-    "may|mai|mayo|maggio|mag|maio|mei|maja|maj|мая|травня|května|mayıs|toukokuuta|μαΐου|május",
-    "jun|juni|june|juin|junio|giugno|giu|junho|czerwca|cze|июн|июня|червня|června|haziran|iunie|kesäkuuta|ιουνίου|június",
-    "jul|juli|july|juillet|juil|julio|luglio|lug|julho|lipca|lip|июл|июля|липня|července|temmuz|iulie|heinäkuuta"
-    "|ιουλίου|július",
-    "aug|august|août|aout|agosto|ago|augustus|augusti|sierpnia|sie|авг|августа|серпня|srpna|ağustos|elokuuta"
-    "|αυγούστου|augusztus",
-    "sep|sept|september|septembre|septiembre|setiembre|settembre|set|setembro|września|wrz|сен|сентября|вересня|září"
-    "|eylül|septembrie|syyskuuta|σεπτεμβρίου|szeptember",
-    "oct|oktober|okt|october|octobre|octubre|ottobre|ott|outubro|out|października|paź|окт|октября|жовтня|října|ekim"
-    "|octombrie|lokakuuta|οκτωβρίου|október",
-    "nov|november|novembre|noviembre|novembro|listopada|lis|ноя|ноября|листопада|listopadu|kasım|noiembrie|marraskuuta"
-    "|νοεμβρίου",
-    "dec|dez|dezember|december|décembre|déc|diciembre|dic|dicembre|dezembro|grudnia|gru|дек|декабря|грудня|prosince"
-    "|aralık|decembrie|joulukuuta|δεκεμβρίου",
+    (
+        "jan januar january janvier janv enero ene gennaio gen janeiro januari stycznia styczen sty янв "
+        "января січня leden ledna ocak ianuarie tammikuuta ιανουαρίου januára január"
+    ),
+    (
+        "feb februar february février févr fév febrero febbraio fevereiro fev februari lutego luty lut "
+        "фев февраля лютого února únor şubat februarie helmikuuta φεβρουαρίου február"
+    ),
+    (
+        "mar märz mär mrz march mars marzo março maart mrt marca marzec марта мар березня března březen "
+        "mart martie maaliskuuta μαρτίου marts március"
+    ),
+    (
+        "apr april avril avr abril abr aprile kwietnia kwi апр апреля квітня dubna nisan aprilie "
+        "huhtikuuta απριλίου április"
+    ),
+    "may mai mayo maggio mag maio mei maja maj мая травня května mayıs toukokuuta μαΐου május",
+    (
+        "jun juni june juin junio giugno giu junho czerwca cze июн июня червня června haziran iunie "
+        "kesäkuuta ιουνίου június"
+    ),
+    (
+        "jul juli july juillet juil julio luglio lug julho lipca lip июл июля липня července temmuz "
+        "iulie heinäkuuta ιουλίου július"
+    ),
+    (
+        "aug august août aout agosto ago augustus augusti sierpnia sie авг августа серпня srpna ağustos "
+        "elokuuta αυγούστου augusztus"
+    ),
+    (
+        "sep sept september septembre septiembre setiembre settembre set setembro września wrz сен "
+        "сентября вересня září eylül septembrie syyskuuta σεπτεμβρίου szeptember"
+    ),
+    (
+        "oct oktober okt october octobre octubre ottobre ott outubro out października paź окт октября "
+        "жовтня října ekim octombrie lokakuuta οκτωβρίου október"
+    ),
+    (
+        "nov november novembre noviembre novembro listopada lis ноя ноября листопада listopadu kasım "
+        "noiembrie marraskuuta νοεμβρίου"
+    ),
+    (
+        "dec dez dezember december décembre déc diciembre dic dicembre dezembro grudnia gru дек декабря "
+        "грудня prosince aralık decembrie joulukuuta δεκεμβρίου"
+    ),
 )
-_NUMBER = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split("|")}
+_NUMBER = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
 _NAME = "|".join(sorted(_NUMBER, key=len, reverse=True))
 _LIKE_A_DAY = re.compile(r"(?:19|20)\d\d|\d[./]\d")
 _YEAR = r"(?P<y>(?:19|20)\d\d)"
 _FORMS = (
     re.compile(rf"(?<!\d){_YEAR}\s?[-/.]\s?(?P<m>\d{{1,2}})\s?[-/.]\s?(?P<d>\d{{1,2}})(?!\d)"),
     re.compile(rf"(?<!\d){_YEAR}\s?[年년]\s?(?P<m>\d{{1,2}})\s?[月월]\s?(?P<d>\d{{1,2}})\s?[日일]"),
-    re.compile(rf"(?<!\d)(?P<d>\d{{1,2}})(?:\.|st|nd|rd|th|er|º|ª)?[\s\-]*(?:of |de |d’|d')?(?P<n>{_NAME})\b\.?,?[\s\-]*(?:de |del )?{_YEAR}(?!\d)"),
+    re.compile(
+        rf"(?<!\d)(?P<d>\d{{1,2}})(?:\.|st|nd|rd|th|er|º|ª)?[\s\-]*(?:of |de |d’|d')?(?P<n>{_NAME})\b\.?,?[\s\-]*"
+        rf"(?:de |del )?{_YEAR}(?!\d)"
+    ),
     re.compile(rf"\b(?P<n>{_NAME})\b\.?\s*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,?\s+{_YEAR}(?!\d)"),
     re.compile(rf"(?<!\d)(?P<a>\d{{1,2}})\s?(?P<s>[./-])\s?(?P<b>\d{{1,2}})\s?[./-]\s?{_YEAR}(?!\d)"),
     re.compile(r"(?<!\d)(?P<a>\d{1,2})(?P<s>[./])(?P<b>\d{1,2})[./](?P<y>\d\d)(?![\d.])"),

@@ -6,11 +6,13 @@ WP-Syntax, and the listings of GitHub; formulas are those of MathJax 2 and of ge
 """
 
 import re
+from collections.abc import Mapping
 from enum import Enum, auto
 from functools import lru_cache
 
 LONGEST = 400
 """Characters of a class that are read."""
+LANGUAGE_ATTRIBUTES = ("data-lang", "data-language", "data-code-language")
 
 
 class ListingPart(Enum):
@@ -129,3 +131,11 @@ def known_language(names: str) -> str:
     """Return the language that the class of an element around code names, if it is a known one."""
     found = language(names)
     return found if found in _LANGUAGES else ""
+
+
+def code_language(attributes: Mapping[str, str]) -> str:
+    """Return the language of code that the attributes of its element state; return `""` if they state none."""
+    for name in LANGUAGE_ATTRIBUTES:
+        if stated := attributes.get(name):
+            return language(f"language-{stated}")
+    return language(attributes.get("class", ""))

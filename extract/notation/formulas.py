@@ -10,6 +10,12 @@ STYLES = ("{\\displaystyle", "{\\textstyle", "{\\scriptstyle")
 DELIMITERS = (("\\(", "\\)"), ("\\[", "\\]"), ("$$", "$$"), ("$", "$"))
 """What encloses a formula that its page has already delimited."""
 
+MAX_SOURCE_CHARACTERS = 200
+"""Characters of the address of an image that are read."""
+
+_DRAWER = re.compile(r"codecogs\.com/|mathtex\.cgi|mimetex\.cgi|latex\.php\?|/math/render/", re.IGNORECASE)
+"""Addresses of programs that draw a formula; the text of such an image is its TeX."""
+_FORMULA = re.compile(r"\b(?:mwe-math|latex|tex|math)(?![a-z])", re.IGNORECASE)
 _SYMBOLS = {
     "\u2212": "-", "\u2211": "\\sum", "\u220f": "\\prod", "\u222b": "\\int", "\u221e": "\\infty", "\u2264": "\\leq",
     "\u2265": "\\geq", "\u2260": "\\neq", "\u00d7": "\\times", "\u22c5": "\\cdot", "\u00b7": "\\cdot", "\u2192": "\\to",
@@ -140,3 +146,8 @@ def _command(character: str) -> str:
     return {"\u03c2": "\\varsigma", "\u03d1": "\\vartheta", "\u03d5": "\\varphi", "\u03f5": "\\epsilon"}.get(
         character, character
     )
+
+
+def is_drawing(class_: str, source: str) -> bool:
+    """Return whether an image is a formula: its class or its address says so."""
+    return _FORMULA.search(class_) is not None or _DRAWER.search(source[:MAX_SOURCE_CHARACTERS]) is not None

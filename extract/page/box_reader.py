@@ -3,20 +3,22 @@
 from collections.abc import Callable, Mapping
 
 from extract.notation.block_text import BlockText, code_text, running_text
-from extract.notation.code_listings import ListingPart, listing_part
+from extract.notation.code_listings import ListingPart, code_language, known_language, listing_part
 from extract.notation.mathml import MathReader
 from extract.page.boxes import DEEPEST, Block, Box, MetadataElement
-from extract.page.class_hints import ALWAYS_UNLIKELY
-from extract.page.elements import (
-    CODE_ROOTS,
-    UNLIKELY_TAGS,
+from extract.page.element_attributes import (
+    CELLS,
+    MARKS,
     apply_attributes,
-    code_language,
+    apply_tag,
     is_hidden,
-    mark_main,
     numbers_lines,
-    outer_language,
 )
+
+CODE_ROOTS = frozenset(("pre", "body", "html", "article", "main", "code"))
+"""Tags whose names say something of all that is in them; such an element is neither a listing nor a column of one."""
+LANGUAGE_REACH = 6
+"""Boxes around code whose names may state its language: highlighters wrap a <pre> in a table."""
 
 
 class BoxReader:
@@ -117,10 +119,8 @@ class BoxReader:
         self._ends.append(self._box_end)
         if attributes:
             apply_attributes(box, attributes)
-        if tag in UNLIKELY_TAGS:
-            box.unlikely, box.is_navigation = ALWAYS_UNLIKELY, True
-        elif tag == "main":
-            mark_main(box)
+        if tag in MARKS:
+            apply_tag(box)
 
     def _listing_starts(self, part: ListingPart, tag: str, attributes: Mapping[str, str]) -> bool:
         """Start an element whose class names a part of a listing or a formula; return whether it is one."""
@@ -133,7 +133,7 @@ class BoxReader:
                 self._ends.append(self._text.end_code_line)
             case ListingPart.GUTTER if self._verbatim and tag not in CODE_ROOTS:
                 self._hidden_depth = 1
-            case ListingPart.GUTTER_CELL if (self._verbatim or tag in {"td", "th"}) and tag not in CODE_ROOTS:
+            case ListingPart.GUTTER_CELL if (self._verbatim or tag in CELLS) and tag not in CODE_ROOTS:
                 self._hidden_depth = 1
             case ListingPart.PREVIEW:
                 self._hidden_depth = 1
@@ -172,7 +172,7 @@ class BoxReader:
         self._ends[-1] = self._pre_ends
         self._verbatim = 1
         if self._box is not around:
-            self._box.language = code_language(attributes) or outer_language(around)
+            self._box.language = code_language(attributes) or _outer_language(around)
 
     def _pre_ends(self) -> None:
         if self._box.tag == "pre":
@@ -217,3 +217,14 @@ class BoxReader:
 
     def _ignore_text(self, _text: str) -> None:
         pass
+
+
+def _outer_language(box: Box | None) -> str:
+    """Return the language of code that the names of the boxes around it state."""
+    for _ in range(LANGUAGE_REACH):
+        if box is None:
+            break
+        if box.names and (found := known_language(box.names)):
+            return found
+        box = box.parent
+    return ""

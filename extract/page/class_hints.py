@@ -66,7 +66,8 @@ _CONTENT = re.compile(
 _REFERENCE = re.compile(
     r"sphinxsidebar|documentwrapper$|rst-content$|toctree-|theme-doc-|md-content$"  # Sphinx, Docusaurus, MkDocs
     r"|ref(?:entry|sect\d|synopsisdiv)$|nav(?:header|footer)$|memitem$|memproto$"  # DocBook, Doxygen
-    r"|rustdoc$|docblock$|apidocs?$|api_stability|directive-section$|(?:member|overview|package)summary$|subnavlist$"  # and other tools
+    r"|rustdoc$|docblock$|apidocs?$|api_stability|directive-section$|subnavlist$"  # and other tools
+    r"|(?:member|overview|package)summary$"
     r"|mw-(?:content-text|parser-output)$|qml(?:item|doc|proto)$|cppitem|haddock"
 )
 _BITS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)

@@ -86,7 +86,8 @@ _CREDIT = re.compile(
     re.DOTALL,
 )
 _SITE = re.compile(
-    r".*(?:©|\(c\)|copyright)\s*(?:\d{4}|by\b).*|.*\ball rights reserved\W*.{0,60}|.*\balle rechte vorbehalten\b.{0,60}",
+    r".*(?:©|\(c\)|copyright)\s*(?:\d{4}|by\b).*|.*\ball rights reserved\W*.{0,60}"
+    r"|.*\balle rechte vorbehalten\b.{0,60}",
     re.DOTALL,
 )
 _STAMP_WORDS = re.compile(
@@ -133,8 +134,8 @@ def is_junk(line: str) -> bool:
 
 _POINTER = re.compile(
     r"\W*(?:read(?: more| also| next)?|see(?: also| more)?|watch|listen|more|related|don[’']t miss|also|click|sign up"
-    r"|subscribe|recommended|mehr|lesen sie|auch interessant|lire aussi|à lire|lea también|leggi anche|leia|veja|lees ook"
-    r"|czytaj|zobacz|читайте|смотрите)\b"
+    r"|subscribe|recommended|mehr|lesen sie|auch interessant|lire aussi|à lire|lea también|leggi anche|leia|veja"
+    r"|lees ook|czytaj|zobacz|читайте|смотрите)\b"
 )
 
 

@@ -8,37 +8,44 @@
 4. Code of highlighters (`extract.notation.code_listings`) becomes one block, without line numbers.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
 from lxml import etree
 
 from extract.notation.block_text import NEW_LINE
-from extract.notation.code_listings import BOX_PARTS, listing_part
-from extract.notation.formulas import write_formula
+from extract.notation.code_listings import BOX_PARTS, code_language, listing_part
+from extract.notation.formulas import is_drawing, rewrite_delimiters, write_formula
 from extract.notation.inline_markdown import ELEMENTS, ENDS, LINK, TARGET_END
 from extract.notation.superscripts import BEGIN as SUPERSCRIPT
 from extract.page.box_reader import BoxReader
-from extract.page.boxes import MAX_ELEMENTS, Box, MetadataElement, ParsedPage
-from extract.page.elements import (
-    CONTROLS,
-    DATE_PROPERTIES,
-    INLINE,
-    INVISIBLE_TAGS,
-    JSON_LD,
-    MATH_SCRIPT,
-    MAX_FACT_LENGTH,
-    MAX_SIGN_PIECES,
-    PLAYERS,
-    SHADOW,
-    SIGNS,
-    TYPESETTERS,
-    code_language,
-    is_byline,
-    is_formula,
-    is_hidden,
-    with_delimiters,
-)
+from extract.page.boxes import MAX_ELEMENTS, Block, Box, MetadataElement, ParsedPage
+from extract.page.element_attributes import is_hidden, stated_fact
+
+INLINE = frozenset((
+    "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",
+    "label", "mark", "q", "rb", "rtc", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u",
+    "var", "wbr", "nobr",
+))  # fmt: skip
+INVISIBLE_TAGS = frozenset((
+    "applet", "area", "audio", "basefont", "canvas", "figcaption", "frame", "frameset", "map", "marquee",
+    "noembed", "option", "param", "rp", "source", "style", "svg", "track",
+))  # fmt: skip
+SHADOW = frozenset(("open", "closed"))
+CONTROLS = frozenset(("input", "textarea", "select", "button"))
+PLAYERS = frozenset(("iframe", "object", "embed", "video"))
+MAX_FACT_LENGTH = 200
+"""Characters of the text of an element that states an author or a day, at most."""
+SIGNS = frozenset(("\u00b6", "#", "\u00a7", "\U0001f517", "[source]", "[src]", "[edit]"))
+"""Texts of links that belong to a heading or a signature and lead to itself or to its source."""
+MAX_SIGN_PIECES = 5
+"""Pieces of text in such a link at most."""
+JSON_LD = "application/ld+json"
+MATH_SCRIPT = "math/tex"
+"""Start of the type of a script with a formula for MathJax 2."""
+TYPESETTERS = re.compile("mathjax|katex", re.IGNORECASE)
+"""Parts of the address of a script that draws the TeX of a page."""
 
 
 class TooManyError(Exception):
@@ -104,7 +111,7 @@ class Reader(BoxReader):
         self._flush()
         self.boxes[0].last = len(self.blocks)
         if self._is_typeset:
-            self.blocks = [with_delimiters(block) for block in self.blocks]
+            self.blocks = [_with_delimiters(block) for block in self.blocks]
         return ParsedPage(
             boxes=self.boxes,
             blocks=self.blocks,
@@ -143,17 +150,10 @@ class Reader(BoxReader):
 
     def _fact_end(self, attributes: Mapping[str, str]) -> Callable[[], None] | None:
         """Return what to call at the end of an inline element that states an author or a day; return None for any
-        other."""
-        property_ = attributes.get("itemprop")
-        if property_ in DATE_PROPERTIES:
-            tag = "time"
-        elif (
-            property_ == "author"
-            or ("class" in attributes and is_byline(attributes["class"]))
-            or ("rel" in attributes and "author" in attributes["rel"].split())
-        ):
-            tag = "author"
-        else:
+        other.
+        """
+        tag = stated_fact(attributes)
+        if tag is None:
             return None
         return partial(self._fact_ends, tag, dict(attributes), len(self.blocks), len(self._pieces))
 
@@ -216,7 +216,7 @@ class Reader(BoxReader):
         self._links -= 1
 
     def _notable_link_ends(self, marked: Callable[[], None] | None, blocks: int, pieces: int) -> None:
-        """End a link that states a fact or leads to a place on a page; remove a sign that is nothing but such a link."""
+        """End a link that states a fact or leads to a place on a page; remove it if its text is a sign."""
         self._links -= 1
         if marked is not None:
             marked()
@@ -247,7 +247,7 @@ class Reader(BoxReader):
     def _image(self, _tag: str, attributes: Mapping[str, str]) -> None:
         self._ends.append(None)
         self._box.images += 1
-        if "alt" in attributes and is_formula(attributes):
+        if "alt" in attributes and is_drawing(attributes.get("class", ""), attributes.get("src", "")):
             self._text.add_formula(write_formula(attributes["alt"]))
 
     def _fact(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -300,6 +300,14 @@ class Reader(BoxReader):
 
     def _add_source(self, tex: str, *, is_block: bool) -> None:
         self._text.add_source(write_formula(tex, is_block=is_block))
+
+
+def _with_delimiters(block: Block) -> Block:
+    """Return a block of a page whose TeX a script draws, with dollar signs around formulas."""
+    if block.tag == "pre" or "\\" not in block.text:
+        return block
+    text, marked = rewrite_delimiters(block.text), rewrite_delimiters(block.marked, is_marked=True)
+    return Block(block.box, text, block.link, marked)
 
 
 def _both(first: Callable[[], None] | None, second: Callable[[], None]) -> Callable[[], None]:

@@ -49,5 +49,3 @@ def test_the_frontier_follows_the_formula_of_the_guide():
     assert formula
     stated = (sizing.OVERHEAD, sizing.HOST_BYTES, sizing.SEEN_BYTES, sizing.HOT_BYTES, sizing.TAIL_BYTES)
     assert tuple(map(float, formula.groups())) == stated
-
-

@@ -255,7 +255,7 @@ def test_content_that_is_far_from_the_headline_gives_way_to_what_is_around_it():
         "<div class='author-bio'><p>Marta Lind writes about boats, nets and ice, and lives by the sea.</p></div>",
     ],
 )
-def test_lines_of_the_site_within_an_article_are_left_out(line):
+def test_lines_of_the_site_between_paragraphs_are_left_out(line):
     half = "".join(f"<p>{each}</p>" for each in SENTENCES[:3])
     rest = "".join(f"<p>{each}</p>" for each in SENTENCES[3:])
     assert chosen(f"<article>{half}{line}{rest}</article>", kind="article") == list(SENTENCES)

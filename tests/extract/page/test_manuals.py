@@ -74,8 +74,7 @@ def test_names_that_tools_give_tell_a_manual():
     [
         "<a class=headerlink href='#open' title='Permalink'>\u00b6</a>",
         "<a class=anchor href='#open'>#</a>",
-        "<a class='reference internal' href='_modules/filer.html#open'><span class=viewcode-link>"
-        "<span class=pre>[source]</span></span></a>",
+        "<a class='reference' href='_modules/filer.html#open'><span class=pre>[source]</span></a>",
     ],
 )
 def test_signs_of_a_heading_that_lead_to_itself_or_its_source_are_left_out(sign):
