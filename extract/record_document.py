@@ -68,13 +68,18 @@ def document_id(source: str, record: RecordRef) -> str:
 
 
 def extract_document(
-    record: Record, source: str, *, language_precheck: LanguagePrecheck | None = None, markdown: bool = False
+    record: Record,
+    source: str,
+    *,
+    language_precheck: LanguagePrecheck | None = None,
+    markdown: bool = False,
+    links: bool = False,
 ) -> Document | Skip:
     """Return the document of one record, which is a response or a record of an input; return a `Skip` if it has no
     text.
 
-    The language of the document stays empty, because a filter recognises it. Reasons that need no extraction are
-    checked first; their `Skip` has `is_early` set. A truncated page is extracted like any other.
+    With `links`, Markdown of HTML has the URLs of links. The language of the document stays empty, because a filter
+    recognises it. Reasons that need no extraction are checked first; their `Skip` has `is_early` set. A truncated page is extracted like any other.
     """
     # Ingestion has set the type of a record of an input; it is not sniffed again.
     is_typed = record.type in {"resource", "conversion"} and record.mime in READABLE
@@ -93,7 +98,9 @@ def extract_document(
     if why is not None:
         return Skip(reason=why, is_early=True)
     found = (
-        _plain(decoded.text) if mime == PLAIN else html.extract(decoded.text, record.url, markdown=markdown)
+        _plain(decoded.text)
+        if mime == PLAIN
+        else html.extract(decoded.text, record.url, markdown=markdown, links=links)
     )
     return _to_document(record, source, mime, decoded, found)
 

@@ -160,7 +160,8 @@ class FiltersConfig:
         Key("pages that say so are dropped; also noindex, noarchive, unavailable_after, ..."),
     ] = ("noai", "tdm-reservation")
     format: Annotated[
-        Literal["text", "markdown"], Key('or "markdown": headings, lists, tables and code marked as such')
+        Literal["text", "markdown", "markdown+links"],
+        Key('or "markdown": headings, lists, tables, code and emphasis marked; "markdown+links" with URLs'),
     ] = "text"
     blocklist: Annotated[
         str,

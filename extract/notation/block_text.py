@@ -34,7 +34,7 @@ def running_text(pieces: Iterable[str]) -> str:
 
 
 def code_text(pieces: Iterable[str], *, is_listing: bool) -> str:
-    """Return code with its lines and blanks. In a listing, elements end the lines, and line breaks of the page do not."""
+    """Return code with its lines and blanks. In a listing, only elements end lines."""
     if is_listing:
         pieces = (piece for piece in pieces if not _is_between_elements(piece))
     text = "".join(pieces)

@@ -93,7 +93,7 @@ class MathReader:
                 self._formula = self._formula or tex
 
 
-def _write(node: _Node) -> str:
+def _write(node: _Node) -> str:  # noqa: C901, PLR0911 - a case for each element
     """Return the TeX of an element whose parts are written."""
     parts, tag = node.parts, node.tag
     if tag in IGNORED:

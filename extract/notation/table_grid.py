@@ -44,7 +44,7 @@ def read_span(colspan: str, rowspan: str) -> Span:
     return Span(wide, high)
 
 
-def expand_spans(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
+def expand_spans(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:  # noqa: C901 - one walk over the columns
     """Return the texts of each row by column."""
     budget = MAX_GROWTH * sum(len(cell.text) + len(SEPARATOR) for row in rows for cell in row)
     pending: dict[

@@ -51,7 +51,7 @@ def apply_tag(box: Box) -> None:
 
 
 def apply_attributes(box: Box, attributes: Mapping[str, str]) -> None:
-    """Set what the class, the id, the role and the property of an element say about its box, and the measures of cells and lists."""
+    """Set what the class, the id, the role and the property of an element say, and the measures of cells and lists."""
     class_, id_ = attributes.get("class"), attributes.get("id")
     if class_:
         box.names = class_

@@ -25,8 +25,8 @@ from extract.page.element_attributes import is_hidden, stated_fact
 
 INLINE = frozenset((
     "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",
-    "label", "mark", "q", "rb", "rtc", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u",
-    "var", "wbr", "nobr",
+    "label", "mark", "q", "rb", "rtc", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt",
+    "u", "var", "wbr", "nobr",
 ))  # fmt: skip
 INVISIBLE_TAGS = frozenset((
     "applet", "area", "audio", "basefont", "canvas", "figcaption", "frame", "frameset", "map", "marquee",
@@ -64,9 +64,11 @@ class Reader(BoxReader):
             **dict.fromkeys(INVISIBLE_TAGS, self._unseen),
             **dict.fromkeys(CONTROLS, self._control),
             **dict.fromkeys(PLAYERS, self._player),
-            "a": self._link, "base": self._fact, "br": self._break, "head": self._head, "hr": self._rule, "html": self._html,
+            "a": self._link, "base": self._fact, "br": self._break, "head": self._head, "hr": self._rule,
+            "html": self._html,
             "img": self._image, "link": self._fact, "math": self._math_starts, "meta": self._fact, "pre": self._pre,
-            "noscript": self._noscript, "mjx-container": self._typeset, "rt": self._ruby, "script": self._script, "sup": self._superscript,
+            "noscript": self._noscript, "mjx-container": self._typeset, "rt": self._ruby, "script": self._script,
+            "sup": self._superscript,
             "template": self._template, "time": self._time, "title": self._title,
         }  # fmt: skip
         if marks:
@@ -134,9 +136,9 @@ class Reader(BoxReader):
         elif is_hidden(attributes):
             self._hidden_depth = 1
         else:
-            if "class" in attributes and (part := listing_part(attributes["class"])) is not None:
-                if part not in BOX_PARTS and self._listing_starts(part, tag, attributes):
-                    return
+            part = listing_part(attributes["class"]) if "class" in attributes else None
+            if part is not None and part not in BOX_PARTS and self._listing_starts(part, tag, attributes):
+                return
             if self._verbatim and tag == "code":
                 self._box.language = self._box.language or code_language(attributes)
             self._ends.append(self._fact_end(attributes))

@@ -154,9 +154,7 @@ def _untagged(text: str, *, markdown: bool) -> str:
         closes, name, alone = bool(tag[1]), tag[2].lower(), tag[3].endswith("/")
         if hidden:
             hidden += (-1 if closes else not alone) * (name == hiding)
-        elif name in HIDING and not (closes or alone) and _HIDDEN.search(tag[3]):
-            hidden, hiding = 1, name
-        elif name == UNSEEN and not (closes or alone):
+        elif not (closes or alone) and (name == UNSEEN or (name in HIDING and _HIDDEN.search(tag[3]))):
             hidden, hiding = 1, name
         else:
             out.append(_in_wikitext(name, tag[3], closes=closes, markdown=markdown))

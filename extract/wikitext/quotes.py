@@ -55,8 +55,9 @@ def _with_apostrophe(line: str) -> str:
 
 
 def _apostrophe(line: str) -> int:
-    """Return the position of three quotes that are an apostrophe and italics, as in `l'''Odyssée''` (MediaWiki, Parser::doQuotes); -1 if
-    there are none.
+    """Return the position of three quotes that are an apostrophe and italics; -1 if there are none.
+
+    They are so in `l'''Odyssée''`, as in MediaWiki (Parser::doQuotes).
 
     This applies if neither bold nor italic marks come in pairs. It applies to the first `'''` after a word of one
     letter; if there is none, to the first after a longer word; if there is none, to the first after a blank.

@@ -2,8 +2,8 @@
 
 1. In plain text, an item of a list begins with `- `, ` | ` separates the cells of a row, and code keeps its lines.
 2. Markdown (CommonMark with GitHub's tables) has headings, lists with depth and numbers, tables, fenced code with its
-   language, quotations, and inline marks (`extract.notation.inline_markdown`). Only `|` in tables and `<` before a tag's
-   name are escaped, because the text is meant to be read.
+   language, quotations, and inline marks (`extract.notation.inline_markdown`). Only `|` in tables and `<` before a name
+   are escaped, because the text is meant to be read.
 3. Rows of tables are found by `extract.writing.page_tables`.
 """
 
@@ -128,7 +128,10 @@ def _marker(item: Box, counted: dict[int, int]) -> str:
 
 
 def _item(text: str, context: BlockContext, start: str, column: int) -> str:
-    """Return the text of a block after `start`, its marker or indentation. A quotation is inside the item or around it."""
+    """Return the text of a block after `start`, which is a marker or indentation.
+
+    A quotation is inside the item or around it.
+    """
     quotation, item = context.quotation, context.item
     is_within = quotation is not None and (item is None or quotation.depth > item.depth)
     if is_within:

@@ -1,7 +1,8 @@
 """Find the rows of tables among blocks, and the texts of their cells. Pure.
 
 1. A row is written as a row if its cells are short (`MAX_CELL_CHARACTERS`). The tables that lay out old pages are not.
-   The paragraphs of a cell are joined, unless most rows of a table without heads have such cells. Code, headings and nested tables are never parts of a row.
+   The paragraphs of a cell are joined, unless most rows of a table without heads have such cells. Code, headings and
+   nested tables are never parts of a row.
 2. A row with one cell that has text is a row only among other rows of its table.
 3. Cells are expanded as `extract.notation.table_grid` says. Empty cells stay; columns without any text stay only in a
    table with heads, because elsewhere they keep columns apart.

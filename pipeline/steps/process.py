@@ -110,6 +110,7 @@ class ProcessParameters(NamedTuple):
     """Names of users' own rules."""
     obey: tuple[str, ...]
     markdown: bool
+    links: bool
     blocklist: str
 
 
@@ -158,7 +159,8 @@ def parts_of(
                 languages=filters.languages,
                 rules=filters.rules,
                 obey=filters.obey,
-                markdown=filters.format == "markdown",
+                markdown=filters.format != "text",
+                links=filters.format == "markdown+links",
                 blocklist=blocklist_name,
             ),
         )
@@ -401,7 +403,9 @@ def _extract_and_judge(
             if problem.startswith(FAILURE_PREFIX)
             else Skip(reason=record.type, is_early=True)
             if record.type in PAGELESS_TYPES
-            else extract_document(record, task.source, language_precheck=precheck, markdown=task.markdown)
+            else extract_document(
+                record, task.source, language_precheck=precheck, markdown=task.markdown, links=task.links
+            )
         )
     if isinstance(found, Skip):
         return None, _skip_verdict(task.source, record, found.reason, early=found.is_early)

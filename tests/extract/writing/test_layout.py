@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.page.boxes import Block, Box, ParsedPage
+from extract.page.page_reader import read_page
 from extract.writing.layout import markdown, plain
 from extract.writing.page_tables import MAX_CELL_CHARACTERS
-from extract.page.page_reader import read_page
 from tests.expect import expect
 
 
