@@ -29,6 +29,8 @@ MAX_LINE_LENGTH = 160
 """Characters of a line that states a day or an author, at most."""
 MAX_BYLINE_LENGTH = 80
 """Characters of a line anywhere on the page that names an author, at most."""
+MAX_FIRST_LINES, MAX_LAST_LINES = 120, 30
+"""Lines at the begin and at the end of a page that may state a day or an author, if nothing else does, at most."""
 BEFORE, AFTER = 6, 10
 """Lines before and after the headline that may state a day or an author."""
 MAX_NAMED_LINES = 20
@@ -197,8 +199,11 @@ def _beside_headline(page: ParsedPage, title: str) -> Iterator[tuple[str, str]]:
 
 
 def _lines(page: ParsedPage, longest: int | None = None) -> Iterator[tuple[str, str]]:
-    """Yield the lines of the page outside of comments, up to a length."""
-    for block in page.blocks:
+    """Yield the first and the last lines of the page outside of comments, up to a length."""
+    blocks = page.blocks
+    if len(blocks) > MAX_FIRST_LINES + MAX_LAST_LINES:
+        blocks = [*blocks[:MAX_FIRST_LINES], *blocks[-MAX_LAST_LINES:]]
+    for block in blocks:
         if (longest is None or block.length <= longest) and not block.box.comments:
             yield block.text, "line"
 

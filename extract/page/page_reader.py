@@ -154,7 +154,7 @@ class Reader(BoxReader):
         """Return what to call at the end of an inline element that states an author or a day; return None for any
         other.
         """
-        tag = stated_fact(attributes)
+        tag = None if self._verbatim else stated_fact(attributes)
         if tag is None:
             return None
         return partial(self._fact_ends, tag, dict(attributes), len(self.blocks), len(self._pieces))
