@@ -79,7 +79,8 @@ def extract_document(
     text.
 
     With `links`, Markdown of HTML has the URLs of links. The language of the document stays empty, because a filter
-    recognises it. Reasons that need no extraction are checked first; their `Skip` has `is_early` set. A truncated page is extracted like any other.
+    recognises it. Reasons that need no extraction are checked first; their `Skip` has `is_early` set. A truncated page
+    is extracted like any other.
     """
     # Ingestion has set the type of a record of an input; it is not sniffed again.
     is_typed = record.type in {"resource", "conversion"} and record.mime in READABLE

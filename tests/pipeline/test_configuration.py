@@ -104,7 +104,7 @@ def test_inside_a_project_its_directory_is_named(tmp_path):
         ("[crawler]\nallow_networks = '127.0.0.0/8'", "must be a list of strings"),
         ("[filters]\nlanguages = [1]", "must be a list of strings"),
         ("[filters]\nlanguages = ['english']", "codes of ISO 639 such as 'en'"),
-        ("[filters]\nformat = 'html'", "'text' or 'markdown'"),
+        ("[filters]\nformat = 'html'", "'text', 'markdown' or 'markdown+links'"),
         ("[dedup]\nnear = '14by8'", "bands x rows"),
         ("[dedup]\nnear = '20x20'", "product of at most 112"),
         ("[crawler]\nmin_delay = inf", "must be finite"),
