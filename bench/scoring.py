@@ -66,3 +66,38 @@ def snippets(text: str, wanted: Iterable[str], unwanted: Iterable[str]) -> Snipp
     """Count the pieces of one page."""
     there = [piece in text for piece in wanted]
     return Snippets(sum(there), len(there) - sum(there), sum(piece in text for piece in unwanted))
+
+
+class Posts(NamedTuple):
+    """Counts of the posts of forums; the sum of two is that of their parts."""
+
+    posts: int
+    found: int
+    """In the text: the first `START` characters, or all of a shorter post."""
+    once: int
+    """Found as often as the gold text has them."""
+    in_order: int
+    """Found after the post before them."""
+
+    def plus(self, other: "Posts") -> "Posts":
+        """Return the counts of both."""
+        return Posts(*(one + two for one, two in zip(self, other, strict=True)))
+
+
+START = 60
+
+
+def posts(text: str, parts: Iterable[str]) -> Posts:
+    """Count the posts of one page that a text has; white space and characters that are no words do not count."""
+    said = " ".join(_WORD.findall(unicodedata.normalize("NFC", text).lower()))
+    wanted = [" ".join(_WORD.findall(unicodedata.normalize("NFC", part).lower())) for part in parts]
+    whole = " ".join(wanted)
+    starts = [part[:START] for part in wanted if part]
+    found = [start in said for start in starts]
+    once = [said.count(start) == whole.count(start) for start in starts]
+    place, in_order = 0, 0
+    for start in starts:
+        where = said.find(start, place)
+        if where >= 0:
+            place, in_order = where, in_order + 1
+    return Posts(len(starts), sum(found), sum(once), in_order)

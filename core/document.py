@@ -20,6 +20,8 @@ class Document:
     """Publication date as found on the page (ISO 8601), or empty."""
     author: str = ""
     """Names of the authors according to the page, with `; ` between them, or empty."""
+    fact_sources: str = ""
+    """What states title, author and date on the page, such as `title: h1; author: json-ld author; date: meta date`."""
     canonical_url: str = ""
     """Address that the page calls its own (`rel=canonical`, `og:url`), absolute, or empty."""
     language: str

@@ -17,6 +17,8 @@ class Extraction:
     """Names, separated by `; `."""
     date: str = ""
     """Day in ISO 8601."""
+    fact_sources: str = ""
+    """What states title, author and date, such as `title: h1; author: json-ld author; date: meta date`."""
     declared_language: str = ""
     license: str = ""
     """Address of a licence."""

@@ -6,30 +6,44 @@
 3. If the parser fails on a page, the result is a `Skip`; the run continues.
 """
 
+from collections.abc import Callable, Iterable
+
+import ada_url
 from lxml import etree
 
-from extract import page_facts
 from extract.bounds import LONGEST, exceeded_bound
 from extract.engines.page_engine import EngineFacts, PageEngine
 from extract.extraction import Extraction
-from extract.page import content, layout, page_reader
-from extract.page.boxes import MAX_ELEMENTS
+from extract.facts.page_facts import read_page_facts
+from extract.page import content, page_kind, page_reader, unseen
+from extract.page.boxes import MAX_ELEMENTS, MetadataElement
 from extract.rights import METAS
 from extract.skip import Skip
+from extract.writing import layout
 
 __all__ = ["EXTRACTOR", "LONGEST", "extract"]
 
-EXTRACTOR = f"page@1+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
+EXTRACTOR = f"page@2+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
 """Name of the extractor; it includes the version of the parser, because another version may read another tree."""
+
+LINK_SCHEMES = ("http:", "https:", "ftp:", "mailto:")
+"""Schemes of links that Markdown has."""
 
 
 def extract(
-    html: str, url: str, *, markdown: bool = False, engine: PageEngine | None = None, day: str = ""
+    html: str,
+    url: str,
+    *,
+    markdown: bool = False,
+    links: bool = False,
+    engine: PageEngine | None = None,
+    day: str = "",
 ) -> Extraction | Skip:
     """Return the main text of a page, with tables and without readers' comments, plain or as Markdown. Never raise.
 
-    An `engine` extracts the text in place of `extract.page`, and may raise anything. It needs the `day` of the fetch in
-    ISO 8601. Facts that it does not find are our own.
+    With `links`, Markdown has the targets of links, as absolute URLs. An `engine` extracts the text in place of
+    `extract.page`, and may raise anything. It needs the `day` of the fetch in ISO 8601. Facts that it does not find are
+    our own.
     """
     # NUL would end the page in the parser, which is written in C. A lone surrogate has no bytes in UTF-8.
     body = html.replace("\0", "").encode(errors="replace")
@@ -37,32 +51,60 @@ def extract(
         return Skip(reason="empty_body")
     if (reason := exceeded_bound(html)) is not None:
         return Skip(reason=reason)
-    page = page_reader.read_page(body)
+    page = page_reader.read_page(body, marks=markdown)
     if page is None:
         return Skip(reason="no_text")
     if page.elements > MAX_ELEMENTS:
         return Skip(reason="too_large")
-    facts = page_facts.read_page_facts(page.metadata, url, METAS)
+    facts = read_page_facts(page, url, METAS)
+    kind = page_kind.kind_by_contents(facts.kind, facts.page_title, page.boxes)
     if engine is not None:
         text, found = engine.text(body.decode(), markdown), engine.facts(body.decode(), url, day)
     else:
-        chosen = content.choose_content(page, facts.title, facts.kind)
-        text, found = (layout.markdown if markdown else layout.plain)(chosen), EngineFacts()
+        chosen = content.choose_content(page, facts.page_title, kind)
+        chosen = unseen.choose_unseen(chosen, page, body, facts.article_body, facts.page_title, kind)
+        resolve = _resolver(page.metadata, url) if links else None
+        text = layout.markdown(chosen, resolve) if markdown else layout.plain(chosen)
+        found = EngineFacts()
     if not text.strip():
         return Skip(reason="no_text")
+    stated = {
+        name: (theirs, "" if engine is None else engine.name) if theirs else (ours.value, ours.source)
+        for name, theirs, ours in (
+            ("title", found.title, facts.title),
+            ("author", found.author, facts.author),
+            ("date", found.date, facts.date),
+        )
+    }
     return Extraction(
         text=text,
         extractor=EXTRACTOR if engine is None else engine.name,
-        route=facts.kind if engine is None else "",
-        title=found.title
-        or facts.title
-        or next((block.text for block in page.blocks if block.tag == "h1"), "")[
-            : page_facts.MAX_TITLE_LENGTH
-        ],
-        author=found.author or facts.author,
-        date=found.date or facts.date,
+        route=kind if engine is None else "",
+        title=stated["title"][0],
+        author=stated["author"][0],
+        date=stated["date"][0],
+        fact_sources="; ".join(f"{name}: {source}" for name, (value, source) in stated.items() if value),
         declared_language=facts.language,
         license=facts.license,
         canonical_url=facts.canonical_url,
         metas=facts.metas,
     )
+
+
+def _resolver(metadata: Iterable[MetadataElement], url: str) -> Callable[[str], str]:
+    """Return a function that returns the absolute URL of a target; `""` if it leads to no other page or file."""
+    base = next((each.attributes.get("href", "") for each in metadata if each.tag == "base"), "")
+    base = _join(url, base) or url
+
+    def resolve(target: str) -> str:
+        found = "" if target.startswith("#") else _join(base, target)
+        return found if found.startswith(LINK_SCHEMES) else ""
+
+    return resolve
+
+
+def _join(base: str, target: str) -> str:
+    try:
+        return str(ada_url.join_url(base, target)) if base else str(ada_url.URL(target).href)
+    except ValueError:
+        return ""

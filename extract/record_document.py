@@ -76,13 +76,15 @@ def extract_document(
     language_precheck: LanguagePrecheck | None = None,
     markdown: bool = False,
     engine: PageEngine | None = None,
+    links: bool = False,
 ) -> Document | Skip:
     """Return the document of one record, which is a response or a record of an input; return a `Skip` if it has no
     text.
 
-    The language of the document stays empty, because a filter recognises it. Reasons that need no extraction are
-    checked first; their `Skip` has `is_early` set. A truncated page is extracted like any other. An `engine` reads the
-    text of HTML pages in place of our own extraction, and may raise anything.
+    With `links`, Markdown of HTML has the URLs of links. The language of the document stays empty, because a filter
+    recognises it. Reasons that need no extraction are checked first; their `Skip` has `is_early` set. A truncated page
+    is extracted like any other. An `engine` reads the text of HTML pages in place of our own extraction, and may raise
+    anything.
     """
     # Ingestion has set the type of a record of an input; it is not sniffed again.
     is_typed = record.type in {"resource", "conversion"} and record.mime in READABLE
@@ -104,7 +106,7 @@ def extract_document(
         found = _plain(decoded.text)
     else:
         day = datetime.fromtimestamp(record.date_ms / 1000, UTC).date().isoformat()
-        found = html.extract(decoded.text, record.url, markdown=markdown, engine=engine, day=day)
+        found = html.extract(decoded.text, record.url, markdown=markdown, links=links, engine=engine, day=day)
     return _to_document(record, source, mime, decoded, found)
 
 
@@ -161,6 +163,7 @@ def _to_document(
         title=_whole(known.get("title") or found.title),
         date=_whole(known.get("date") or found.date),
         author=_whole(known.get("author") or found.author),
+        fact_sources=_whole(found.fact_sources),
         canonical_url=_whole(found.canonical_url),
         language="",
         declared_language=_whole(known.get("language") or found.declared_language),

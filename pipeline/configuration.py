@@ -12,13 +12,13 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 from core import InputError
 from core.rule_entries import entry_texts, with_files
-from core.settings import Conversion, Key, RuleError, Size, rule
+from core.settings import Conversion, Key, Size, rule
 from crawler.archive_settings import ArchiveSettings
 from crawler.reading.reading_settings import ReadingSettings
 from crawler.render.render_settings import RenderSettings
@@ -29,6 +29,7 @@ from filters.signals.signal_settings import SignalSettings
 from frontier.pace import BudgetSettings, PaceSettings
 from pipeline.fleet_settings import FleetSettings
 from pipeline.prices import Prices
+from pipeline.setting import Setting, declared_settings, valid_value
 from pipeline.url_policy import PolicySettings
 
 FILE = "thresher.toml"
@@ -202,7 +203,8 @@ class FiltersConfig:
         Key("pages that say so are dropped; also noindex, noarchive, unavailable_after, ..."),
     ] = ("noai", "tdm-reservation")
     format: Annotated[
-        Literal["text", "markdown"], Key('or "markdown": headings, lists, tables and code marked as such')
+        Literal["text", "markdown", "markdown+links"],
+        Key('or "markdown": headings, lists, tables, code and emphasis marked; "markdown+links" with URLs'),
     ] = "text"
     blocklist: Annotated[
         str,
@@ -295,47 +297,9 @@ SECTIONS: Mapping[str, type] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """One key of a section, as its owner declares it."""
-
-    name: str
-    owner: str
-    """Field of the section that holds the owner's settings; empty if the section declares the key itself."""
-    annotation: Any
-    key: Key
-    default: Any
-
-
 def settings_of(section: str) -> list[Setting]:
     """Return the keys of a section, in the order of the template."""
-    kind = SECTIONS[section]
-    hints = get_type_hints(kind, include_extras=True)
-    found: list[Setting] = []
-    for item in fields(kind):
-        key = _key_of(hints[item.name])
-        if key is not None:
-            found.append(_setting(item, "", hints[item.name], key))
-            continue
-        if not is_dataclass(hints[item.name]):
-            continue  # set by `parse`
-        owner_hints = get_type_hints(hints[item.name], include_extras=True)
-        for inner in fields(hints[item.name]):
-            inner_key = _key_of(owner_hints[inner.name])
-            if inner_key is not None:
-                found.append(_setting(inner, item.name, owner_hints[inner.name], inner_key))
-    return found
-
-
-def _key_of(annotation: Any) -> Key | None:
-    keys = (mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Key))
-    return next(keys, None)
-
-
-def _setting(item: "Field[Any]", owner: str, annotation: Any, key: Key) -> Setting:
-    factory = item.default_factory
-    default = item.default if factory is MISSING else factory()
-    return Setting(name=item.name, owner=owner, annotation=annotation, key=key, default=default)
+    return declared_settings(SECTIONS[section])
 
 
 def load(directory: Path) -> Config:
@@ -387,6 +351,10 @@ def parse(text: str, directory: Path) -> Config:
 def _with_engine(config: Config, path: Path) -> Config:
     """Return the configuration with the engine of `[extract]` where the process step reads it."""
     engine = config.extract.engine
+    if config.filters.format == "markdown+links" and engine != "thresher":
+        raise InputError(
+            f'{path}: extract.engine = "{engine}" writes no links; set filters.format = "markdown"'
+        )
     if config.filters.format == "markdown" and engine not in MARKDOWN:
         raise InputError(
             f'{path}: extract.engine = "{engine}" writes no Markdown; leave out filters.format, or use another engine'
@@ -401,68 +369,10 @@ def _section(name: str, values: Mapping[str, Any]) -> Any:
         if key not in known:
             raise InputError(f"unknown key {name}.{key}{_nearest(key, list(known))}")
         setting = known[key]
-        by_owner.setdefault(setting.owner, {})[key] = _valid(f"{name}.{key}", setting, value)
+        by_owner.setdefault(setting.owner, {})[key] = valid_value(f"{name}.{key}", setting, value)
     owners = get_type_hints(SECTIONS[name])
     own = by_owner.pop("", {})
     return SECTIONS[name](**own, **{owner: owners[owner](**made) for owner, made in by_owner.items()})
-
-
-def _valid(key: str, setting: Setting, value: Any) -> Any:
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415 - takes 0.1 to 0.2 s; `--help` reads no file
-
-    try:
-        adapter: TypeAdapter[Any] = TypeAdapter(setting.annotation)
-        return adapter.validate_python(tuple(value) if isinstance(value, list) else value, strict=True)
-    except ValidationError as errors:
-        error = errors.errors(include_url=False)[0]
-    match error["type"]:
-        case "value_error":
-            raised = error["ctx"]["error"]
-            raise InputError(f"{key} {raised}" if isinstance(raised, RuleError) else f"{key}: {raised}")
-        case "literal_error":
-            raise InputError(f"{key} must be {error['ctx']['expected']}, not {value!r}")
-    inner = error["loc"][:1] if isinstance(value, dict) else ()
-    place = "".join(f'."{name}"' for name in inner)
-    found = error["input"] if inner else value
-    wanted = _wanted_within(key, place, setting) if inner else _wanted(key, setting)
-    raise InputError(f"{key}{place} must be {wanted}, not {_TOML.get(type(found), 'a date')}")
-
-
-_TOML = {
-    str: "a string",
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    list: "a list",
-    dict: "a table",
-}
-"""How a message calls a value: the value itself may be a password."""
-
-
-def _wanted(key: str, setting: Setting) -> str:
-    """Return the words for the type of a key."""
-    kind = setting.annotation.__origin__
-    if setting.key.is_size:
-        return "a string"
-    if get_origin(kind) is Literal:
-        return " or ".join(map(repr, get_args(kind)))
-    words = {
-        str: "a string",
-        bool: "true or false",
-        int: "a whole number",
-        int | None: "a whole number",
-        tuple[str, ...]: "a list of strings",
-        Mapping[str, float]: "a table of numbers",
-        tuple[float, ...]: "a list of numbers",
-        Mapping[str, Mapping[str, Any]]: f'tables such as [{key}."example.org"]',
-    }
-    return words.get(kind, "a number")
-
-
-def _wanted_within(key: str, place: str, setting: Setting) -> str:
-    """Return the words for the type of an entry of a key that holds a table."""
-    is_number = setting.annotation.__origin__ == Mapping[str, float]
-    return "a number" if is_number else f"a table, written as [{key}{place}]"
 
 
 def _nearest(word: str, known: list[str]) -> str:

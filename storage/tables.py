@@ -71,6 +71,7 @@ DOCUMENTS = pa.schema(
                 "charset_source",
                 "truncated",
                 "route",
+                "fact_sources",
             )
         ),
     ]

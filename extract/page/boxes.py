@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from extract.notation.table_grid import ONE, Span
+
 MAX_ELEMENTS = 300_000
 """Elements of a page at most. Each takes about 7 microseconds to read, and as long again in each pass over the page. Of
 2,675 real pages, the largest has 10,534 elements.
@@ -25,9 +27,9 @@ _COMMAS = re.compile("[\u060c\ufe50\ufe10\ufe11\u2e41\u2e34\u2e32\uff0c\u3001]")
 class Block:
     """A run of text."""
 
-    __slots__ = ("box", "commas", "length", "link", "tag", "text")
+    __slots__ = ("box", "commas", "length", "link", "marked", "tag", "text")
 
-    def __init__(self, box: "Box", text: str, link: int) -> None:
+    def __init__(self, box: "Box", text: str, link: int, marked: str = "") -> None:
         length = len(text)
         self.box = box
         """The innermost box around it."""
@@ -35,8 +37,10 @@ class Block:
         self.text = text
         """Text with white space collapsed and the line breaks of the page kept; unchanged if it is in a <pre>."""
         self.length = length
-        self.link = min(length, link)
+        self.link = min(length, link) if link else 0
         """Number of its characters that are links."""
+        self.marked = marked
+        """Text with the marks of `extract.notation.inline_markdown`; empty if there are none."""
         self.commas = text.count(",") + (0 if text.isascii() else len(_COMMAS.findall(text)))
 
     def __repr__(self) -> str:
@@ -51,8 +55,20 @@ class Box:
     """Elements of each sort directly in the box, without those of its child boxes."""
     weight = 0
     unlikely = 0.0
-    comments = is_boilerplate = False
+    comments = is_boilerplate = is_content = is_reference = is_post = False
     """See `extract.page.class_hints`."""
+    is_navigation = False
+    """Whether the page marks the box as `nav`, `aside` or `footer`, by its tag, its role or its name."""
+    is_main = False
+    """Whether the page marks the box as its main content: `<main>`, `role="main"`, `itemprop="articleBody"`."""
+    names = ""
+    """The class as written; empty if there is none."""
+    span: Span = ONE
+    """The columns and rows that a cell covers."""
+    ordinal: int | None = None
+    """The number that a list states for its first item, or an item for itself."""
+    language = ""
+    """The language of code; empty if the page states none."""
     children: Sequence["Box"] = ()
 
     def __init__(self, number: int, tag: str, parent: "Box | None", first: int) -> None:
@@ -86,3 +102,7 @@ class ParsedPage:
     """Elements that state facts about the page, in their order."""
     elements: int
     """Number of elements. If it exceeds `MAX_ELEMENTS`, the page was not read to its end."""
+    has_marks: bool = False
+    """Whether the blocks have their inline marks."""
+    concealed: int = 0
+    """Characters in `noscript` and in elements that an attribute hides, which were not read."""

@@ -17,7 +17,19 @@ _UNLIKELY = re.compile(
     r"|replies|rss|shoutbox|sidebar|skyscraper|social|sponsor|supplemental|ad-break|agegate|pagination|pager|popup"
     r"|yom-remote"
     r"|tweet|twitter"
+    r"|newsletter|sign-?up|swiper|carousel|outbrain|taboola|zergnet|most-?(?:read|popular)|trending|recommend|recirc"
+    r"|copyright|inline-?(?:promo|related)|read-?(?:more|next)|also-?read|more-?(?:stories|news|articles)"
+    r"|author-?(?:bio|desc|info|box|data|section|about|card|profile)|bio-?box|about-?(?:the-?)?author"
+    r"|(?:^|[-_])modal(?:$|[-_])|paywall|end-slate"
 )
+_POST = re.compile(
+    r"(?:post|message|msg|comment|reply|resp(?:onse)?|subj(?:ect)?|kmsg|topic|answer|js-post)s?[-_]*"
+    r"(?:user[-_]?content|body[-_]?copy|body|text|message|contents?|inner[-_]?text)$"
+    r"|(?:user-?content|bbwrapper|crawler-post|lia-message-body-content|s-prose|cpost_contentwrap|ipstype_richtext"
+    r"|comment__(?:content|body)|post__(?:content|body|text)|message__(?:content|body)|post_message)$"
+)
+"""Names that the software of forums gives to the body of a post."""
+_FOOTER = re.compile(r"(?:(?:site|page|main|global|doc)[-_]?)?footer$")
 _MAYBE = re.compile(r"and|article|body|column|content|main|mathjax|shadow")
 _POSITIVE = re.compile(r"article|body|content|entry|hentry|h-entry|main|page|pagination|post|text|blog|story")
 _NEGATIVE = re.compile(
@@ -45,10 +57,30 @@ _NEUTRAL = re.compile(
     r"elementor|(?:has|with|without|no|show|hide)[-_]?(?:side-?bar|skyscraper|banner|header|footer|menu|ads?)"
 )
 """Names of page builders, and names that state which parts a layout has."""
-_BITS = (1, 2, 4, 8, 16, 32, 64, 128)
-_IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, _IS_SURE, _IS_VOICES = _BITS
+_CONTENT = re.compile(
+    r"(?:(?:main|page|body|article|doc|docs|documentation|rst|md|mw|api|wiki|section)[-_]?)?contents?(?:[-_]?(?:text|body|area))?$"
+    r"|(?:main|body|document|documentation|bodywrapper|theme-doc-markdown|mw-parser-output)$"
+    # DocBook's elements.
+    r"|(?:book|part|reference|preface|chapter|appendix|refentry|sect[1-5]|section|glossary|bibliography)$"
+)
+_REFERENCE = re.compile(
+    r"sphinxsidebar|documentwrapper$|rst-content$|toctree-|theme-doc-|md-content$"  # Sphinx, Docusaurus, MkDocs
+    r"|ref(?:entry|sect\d|synopsisdiv)$|nav(?:header|footer)$|memitem$|memproto$"  # DocBook, Doxygen
+    r"|rustdoc$|docblock$|apidocs?$|api_stability|directive-section$|subnavlist$"  # and other tools
+    r"|(?:member|overview|package)summary$"
+    r"|mw-(?:content-text|parser-output)$|qml(?:item|doc|proto)$|cppitem|haddock"
+)
+_BITS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
+(
+    _IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, _IS_SURE, _IS_VOICES, _IS_CONTENT,
+    _IS_REFERENCE, _IS_FOOTER, _IS_POST,
+) = _BITS  # fmt: skip
 _PATTERNS = tuple(
-    zip(_BITS, (_UNLIKELY, _MAYBE, _POSITIVE, _NEGATIVE, _COMMENTS, _CAPTION, _SURELY, _VOICES), strict=True)
+    zip(
+        _BITS,
+        (_UNLIKELY, _MAYBE, _POSITIVE, _NEGATIVE, _COMMENTS, _CAPTION, _SURELY, _VOICES),
+        strict=False,
+    )
 )
 ALWAYS_UNLIKELY = 2.0
 DOUBTFUL, LIKELY = 0.3, 0.8
@@ -67,9 +99,15 @@ class ClassHints(NamedTuple):
     """Whether the names suggest readers' comments."""
     is_boilerplate: bool
     """Whether the names suggest a part that is hardly ever content, whatever it contains."""
+    is_content: bool
+    """Whether a name is one that templates give to the element with the content."""
+    is_reference: bool
+    """Whether a name is one that tools for documentation and wikis give."""
+    is_post: bool
+    """Whether a name is one that the software of forums gives to the body of a post."""
 
 
-NO_HINTS = ClassHints(0, 0.0, False, False)
+NO_HINTS = ClassHints(0, 0.0, False, False, False, False, False)
 
 
 def class_hints(class_: str, id_: str) -> ClassHints:
@@ -91,8 +129,16 @@ def _hints(class_: str, id_: str) -> ClassHints:
     sure = every & (_IS_SURE | _IS_VOICES) > 0
     unlikely = 0.0
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
-        unlikely = ALWAYS_UNLIKELY if every & _IS_VOICES else LIKELY if sure else DOUBTFUL
-    hints = ClassHints(weight, unlikely, every & _IS_COMMENTS > 0, sure)
+        unlikely = ALWAYS_UNLIKELY if every & (_IS_VOICES | _IS_FOOTER) else LIKELY if sure else DOUBTFUL
+    hints = ClassHints(
+        weight,
+        unlikely,
+        comments=every & _IS_COMMENTS > 0,
+        is_boilerplate=sure,
+        is_content=every & _IS_CONTENT > 0,
+        is_reference=every & _IS_REFERENCE > 0,
+        is_post=every & _IS_POST > 0,
+    )
     return hints if any(hints) else NO_HINTS
 
 
@@ -104,6 +150,14 @@ def _name(name: str, first: bool) -> int:
     if _NEUTRAL.match(name):
         return 0
     found = sum(bit for bit, pattern in _PATTERNS if pattern.search(name))
+    if _CONTENT.match(name):
+        found |= _IS_CONTENT
+    if _POST.match(name):
+        found |= _IS_POST
+    if _FOOTER.match(name):
+        found |= _IS_FOOTER
+    if _REFERENCE.match(name):
+        found |= _IS_REFERENCE
     if first and name.startswith("comment") and not name.startswith("commentary"):
         found |= _IS_COMMENTS
     return found

@@ -6,17 +6,29 @@ Finally, `trim` removes blocks because of their words. If a pass finds too littl
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from extract.page import cues, trim
 from extract.page.boxes import Block, Box, ParsedPage
-from extract.page.headline import AHEAD, headline
+from extract.page.headline import AHEAD, heading_of_page, headline
+from extract.page.last_resort import choose_little
 from extract.page.page_kind import PageKind
+from extract.page.posts import choose_posts
+from extract.page.reference import choose_reference
 from extract.page.scores import Scores, ancestors, excluded_boxes
 
 ENOUGH = 250
 """Characters of content with which the result of a pass is accepted."""
-TOO_LITTLE = 100
-"""Characters of content below which all blocks of the page are returned."""
+MAX_NAVIGATION, MAX_NAVIGATION_SHARE = 1_000, 0.2
+"""Characters of running text in a box that is marked as navigation, and their share of those of the page, from which on
+the mark is ignored if a first pass finds too little: such a box has the content.
+"""
+MAX_LINKED_CONTENT = 0.95
+"""Share of links in content from which on it is a list of links, which is never content."""
+LITTLE = 100
+"""Minimum number of characters of the best pass if none has `ENOUGH`."""
+LITTLE_SHARE = 0.3
+"""Minimum size of the best pass, relative to the text beside links, if none has `ENOUGH`."""
 PASSES = ((True, True, True), (False, True, True), (False, False, True), (False, False, False))
 """For each pass: whether unlikely boxes are ruled out, whether names count, and whether the best box is cleaned."""
 LONG, FAIR = 80, 40
@@ -37,6 +49,12 @@ NEARLY_ALL, WITH_HEADLINE = 0.85, 0.3
 """Share of the page's text with which the best box suffices: in general, and if the headline precedes it directly."""
 MIN_CHARACTERS_WITH_HEADLINE = 300
 """Minimum number of characters of a best box for which `WITH_HEADLINE` applies."""
+MIN_INNER = 0.25
+"""Minimum size of the content around the headline, relative to content elsewhere, which it replaces."""
+MAX_GAP = 0.2
+"""Running text between the headline and the best box, relative to the best box, from which on other boxes hold content
+too.
+"""
 MIN_GAIN, MIN_TEXT_SHARE, MIN_RELATIVE_SIZE = 0.1, 0.75, 0.1
 """For other boxes of text: the minimum text that an outer box adds, relative to the best box; the minimum share of text
 in a box; and the minimum text of a box, relative to the best box.
@@ -53,28 +71,83 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
         page.boxes,
         lambda box: kind != "discussion" and box.comments and box.last - box.first < len(page.blocks),
     )
+    if kind == "reference" and (found := choose_reference(page, title)):
+        return found
+    if kind == "discussion" and (found := choose_posts(page, title)):
+        return found
     # The characters of running text in each block.
-    good = [block.length if _is_text(block) else 0 for block in page.blocks]
+    good = [block.length if is_text(block) else 0 for block in page.blocks]
+    sums = [0, *accumulate(good)]
     notices = _notices(page.blocks, sum(good))
+    structural = excluded_boxes(
+        page.boxes,
+        lambda box: (
+            excluded[box.number]
+            or (
+                box.is_navigation
+                and sums[box.last] - sums[box.first] < max(MAX_NAVIGATION, MAX_NAVIGATION_SHARE * sums[-1])
+            )
+        ),
+    )
     best: list[Block] = []
     for strict, weighed, cleaned in PASSES:
-        excluded_in_pass = _unlikely(page, good, excluded, kind) if strict else excluded
+        excluded_in_pass = _unlikely(page, good, structural, kind) if strict else structural
         scores = Scores(page, good, excluded_in_pass, notices, weighed=weighed)
         found = _content(scores, title, kind, excluded, cleaned=cleaned)
-        size = _size(found)
-        if size >= ENOUGH:
-            return found
-        if size > _size(best):
+        if _is_list_of_links(found):
+            continue
+        if characters(found) >= ENOUGH:
+            return _below_headline(page, title, kind, good, excluded, found) or found
+        if characters(found) > characters(best):
             best = found
-    return best if _size(best) >= TOO_LITTLE else page.blocks
+    little = choose_little(page, title, excluded)
+    return best if characters(best) >= max(LITTLE, LITTLE_SHARE * characters(little)) else little
 
 
-def _size(blocks: Sequence[Block]) -> int:
+def _is_list_of_links(blocks: Sequence[Block]) -> bool:
+    return sum(block.link for block in blocks) > MAX_LINKED_CONTENT * sum(block.length for block in blocks)
+
+
+def _below_headline(
+    page: ParsedPage,
+    title: str,
+    kind: PageKind,
+    good: Sequence[int],
+    excluded: Sequence[bool],
+    found: list[Block],
+) -> list[Block]:
+    """Return the content of the innermost box around the headline that has enough running text, if `found` has nothing
+    of this box.
+    """
+    head = heading_of_page(title, page.blocks)
+    if head is None or page.blocks[head].tag == "h3":
+        return []
+    sums = [0, *accumulate(good)]
+    for scope in ancestors(page.blocks[head].box):
+        if scope.tag in {"body", "html"}:
+            return []
+        if sums[scope.last] - sums[scope.first] >= ENOUGH:
+            break
+    else:
+        return []
+    chosen = set(map(id, found))
+    inside = (*page.blocks[scope.first : head], *page.blocks[head + 1 : scope.last])
+    if any(id(block) in chosen for block in inside):
+        return []
+    outside = excluded_boxes(
+        page.boxes, lambda box: excluded[box.number] or box.last <= scope.first or box.first >= scope.last
+    )
+    scores = Scores(page, good, outside, frozenset(), weighed=True)
+    inner = _content(scores, title, kind, excluded, cleaned=True)
+    return inner if characters(inner) >= MIN_INNER * characters(found) else []
+
+
+def characters(blocks: Sequence[Block]) -> int:
     """Return the characters of the blocks, written one a line."""
     return sum(block.length + 1 for block in blocks)
 
 
-def _is_text(block: Block) -> bool:
+def is_text(block: Block) -> bool:
     """Return whether a block reads like running text."""
     return (
         (block.length >= LONG or (block.length >= FAIR and cues.is_sentence(block.text)))
@@ -131,7 +204,7 @@ def _content(
             if box.tag in CLEANED and _is_clutter(scores, box, top, kind):
                 for number in range(box.first, box.last):
                     taken[number] = taken[number] and blocks[number].tag == "pre" and box.tag != "form"
-    trim.trim_end(blocks, taken, top.last, comments=kind != "discussion")
+    trim.trim_end(blocks, taken, top.last, kind)
     trim.add_headline(blocks, taken, title, excluded)
     return [block for block, is_taken in zip(blocks, taken, strict=True) if is_taken]
 
@@ -159,7 +232,12 @@ def _other_text_boxes(scores: Scores, top: Box, title: str) -> Iterator[Box]:
     first = next((number for number in range(top.first, top.last) if scores.live[number]), top.first)
     head = headline(title, scores.page.blocks, first)
     size = scores.good(top)
-    is_after_headline = head is not None and abs(first - head) < AHEAD and size > MIN_CHARACTERS_WITH_HEADLINE
+    is_after_headline = (
+        head is not None
+        and abs(first - head) < AHEAD
+        and size > MIN_CHARACTERS_WITH_HEADLINE
+        and scores.good_between(head, first) < MAX_GAP * size
+    )
     if size >= (WITH_HEADLINE if is_after_headline else NEARLY_ALL) * scores.all_good:
         return
     inner = top

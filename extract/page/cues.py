@@ -7,6 +7,8 @@ import re
 
 MAX_CUE_LENGTH = 200
 """Characters of a line that introduces comments or recommendations, at most."""
+MAX_STAMP_LENGTH = 100
+"""Characters of a line with a date and nothing else, at most."""
 MAX_NOTICE_LENGTH = 600
 """Characters of a cookie notice at most."""
 MAX_JUNK_LENGTH = 120
@@ -78,6 +80,28 @@ _JUNK = re.compile(
     r"|.{0,60}(?:getty images|shutterstock|istock(?:photo)?(?:\.com)?|picture alliance|/\s?(?:afp|dpa|reuters|ap|epa"
     r"|imago|apa|keystone|ansa|efe))\W*"
 )
+_CREDIT = re.compile(
+    r".*[(\[](?:image|photo|picture|pic|foto|bild|imagen|credit|source|file photo|ap photo|getty|reuters|afp)s?"
+    r"(?:\s*[:/|].{0,60}|\s+(?:by|courtesy|credit)\b.{0,60})?\s*[)\]]\W*",
+    re.DOTALL,
+)
+_SITE = re.compile(
+    r".*(?:©|\(c\)|copyright)\s*(?:\d{4}|by\b).*|.*\ball rights reserved\W*.{0,60}"
+    r"|.*\balle rechte vorbehalten\b.{0,60}",
+    re.DOTALL,
+)
+_STAMP_WORDS = re.compile(
+    r"(?:by|published|posted|updated|last|modified|created|on|at|am|pm|a\.m\.|p\.m\.|first|date|time|uhr|um|stand|vom"
+    r"|the|[a-z]{1,2}st|[ecmp][sd]?t|gmt|utc|ist|bst|hst|noon|min(?:utes?)?|hours?|days?|ago|read"
+    r"|mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:rs(?:day)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?"
+    r"|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag"
+    r"|(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zäé]*|\d+(?:st|nd|rd|th)?)"
+)
+_STAMP = re.compile(
+    r"\b(?:19|20)\d\d\b|\b\d{1,2}:\d\d\b|\bago\b"
+    r"|\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.?\s*\d"
+)
+_STAMP_WORD = re.compile(r"[^\W_]+(?:\.[a-z]\.)?")
 _NOTICE = re.compile(
     r"\bcookies?\b.{0,300}(?:consent|accept|agree|privacy|polic|experience|zustimm|akzeptier|einwillig|richtlini"
     r"|datenschutz|einverstanden"
@@ -106,6 +130,36 @@ def ends_content(line: str, *, comments: bool = True) -> bool:
 def is_junk(line: str) -> bool:
     """Return whether the line belongs to the site and not to the content: tags, sharing, copyright."""
     return len(line) < MAX_JUNK_LENGTH and _JUNK.fullmatch(line.lower()) is not None
+
+
+_POINTER = re.compile(
+    r"\W*(?:read(?: more| also| next)?|see(?: also| more)?|watch|listen|more|related|don[’']t miss|also|click|sign up"
+    r"|subscribe|recommended|mehr|lesen sie|auch interessant|lire aussi|à lire|lea también|leggi anche|leia|veja"
+    r"|lees ook|czytaj|zobacz|читайте|смотрите)\b"
+)
+
+
+def is_pointer(line: str) -> bool:
+    """Return whether the line begins with words that point to another page."""
+    return len(line) < 2 * MAX_CUE_LENGTH and _POINTER.match(line.lower()) is not None
+
+
+def is_caption(line: str) -> bool:
+    """Return whether the line ends with the credit of a picture, in brackets."""
+    return len(line) < MAX_CUE_LENGTH and line[-1:] in ")]" and _CREDIT.fullmatch(line.lower()) is not None
+
+
+def is_copyright(line: str) -> bool:
+    """Return whether the line states the copyright of the site."""
+    return len(line) < MAX_CUE_LENGTH and _SITE.fullmatch(line.lower()) is not None
+
+
+def is_date_stamp(line: str) -> bool:
+    """Return whether the line has nothing but a date or a time and words that introduce it."""
+    if len(line) >= MAX_STAMP_LENGTH:
+        return False
+    lower = line.lower()
+    return _STAMP.search(lower) is not None and all(map(_STAMP_WORDS.fullmatch, _STAMP_WORD.findall(lower)))
 
 
 def is_notice(line: str) -> bool:

@@ -9,6 +9,8 @@ LONGEST = 250
 """Characters of a headline at most."""
 AHEAD = 12
 """Blocks after the start of the content in which the headline is searched."""
+MAX_EXTRA = 40
+"""Characters that a headline may have beyond twice those of the title: of words that are not in it."""
 SHARE = 0.8
 """Minimum share of a line's words that are words of the title."""
 COVERED = 0.3
@@ -25,8 +27,9 @@ def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
     if not title_words:
         return None
     best, best_score = None, 0.0
+    longest = min(LONGEST, 2 * len(title) + MAX_EXTRA)
     for number, block in enumerate(blocks[: first + AHEAD + 1]):
-        if block.length > LONGEST:
+        if block.length > longest:
             continue
         words = set(_WORD.findall(block.text.lower()))
         heading = block.tag in {"h1", "h2", "h3", "h4", "h5", "h6"}
@@ -42,3 +45,10 @@ def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
         if score > best_score or (score == best_score and number <= first):
             best, best_score = number, score
     return best
+
+
+def heading_of_page(title: str, blocks: Sequence[Block]) -> int | None:
+    """Return the number of the headline's block among the headings of a page; return None if there is none."""
+    numbers = [number for number, block in enumerate(blocks) if block.tag in _BONUS]
+    found = headline(title, [blocks[number] for number in numbers], len(numbers))
+    return None if found is None else numbers[found]

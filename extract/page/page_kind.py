@@ -5,8 +5,10 @@ Open Graph count next, and the URL last. If nothing decides, the kind is `page`.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
+
+from extract.page.boxes import Box
 
 PageKind = Literal["article", "discussion", "reference", "product", "page"]
 
@@ -14,7 +16,7 @@ _GENERATORS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
     (
         "reference",
         re.compile(
-            r"sphinx|mkdocs|docusaurus|doxygen|javadoc|gitbook|docbook|rustdoc|vitepress|vuepress|antora|asciidoctor"
+            r"sphinx|docutils|mkdocs|docusaurus|doxygen|javadoc|gitbook|docbook|rustdoc|vitepress|vuepress|antora|asciidoc"
             r"|mdbook|jsdoc|yard|pdoc"
             r"|starlight|read ?the ?docs|jekyll-docs|hugo book|texinfo|makeinfo|mediawiki|dokuwiki|man2html|lazydoc"
             r"|fpdoc|pasdoc|epydoc|haddock",
@@ -45,7 +47,8 @@ _PATHS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
     (
         "discussion",
         re.compile(
-            r"/(?:forums?|threads?|board|viewtopic|showthread|discussions?|questions)(?:[/.?]|\.php)|/t/[^/]+/\d+",
+            r"/(?:forums?|threads?|board|viewtopic|showthread|discussions?|questions)(?:[/.?]|\.php)|/t/[^/]+/\d+"
+            r"|//(?:forums?|board)\.|/topic(?:/|\.\w+\?)|[?&](?:topic|showtopic|threadid)=",
             re.IGNORECASE,
         ),
     ),
@@ -58,17 +61,44 @@ _PATHS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
 )
 
 
+_MANUAL = re.compile(
+    r"\b(?:documentation|(?:reference|programmer'?s?|user'?s?|developer'?s?) (?:manual|guide)|api (?:reference|docs?)"
+    r"|man(?:ual)? pages?)\b|\s[|:\u2013\u2014-]\s[^|]{2,40}\s(?:version |v)?\d+\.\d+(?:\.\d+)*$",
+    re.IGNORECASE,
+)
+
+
+def kind_by_contents(kind: PageKind, title: str, boxes: Iterable[Box]) -> PageKind:
+    """Return `reference` for a page that states no kind if its title names a manual, or if its boxes have names that
+    tools for documentation give.
+    """
+    if kind == "page" and (_MANUAL.search(title) or any(box.is_reference for box in boxes)):
+        return "reference"
+    return kind
+
+
 def page_kind(meta: Mapping[str, str], json_ld: Iterable[Mapping[str, Any]], url: str) -> PageKind:
     """Return the kind of a page with these <meta>s (by name in lower case), JSON-LD nodes and URL."""
     generator = meta.get("generator", "")
     for kind, pattern in _GENERATORS:
         if pattern.search(generator):
             return kind
-    for node in json_ld:
+    stated_types = list(_types(json_ld))
+    for name in stated_types:
+        # The questions of an FAQ are not asked by readers.
+        if (found := _TYPES.get(name)) and not (name == "question" and "faqpage" in stated_types):
+            return found
+    stated = _OPEN_GRAPH.get(meta.get("og:type", "").lower())
+    by_address = next((kind for kind, pattern in _PATHS if pattern.search(url)), None)
+    if stated == "article" and by_address == "discussion":
+        return "discussion"  # the software of forums says so of every page
+    return stated or by_address or "page"
+
+
+def _types(nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the types of the nodes in lower case."""
+    for node in nodes:
         types = node.get("@type")
         for name in types if isinstance(types, list) else [types]:
-            if isinstance(name, str) and (found := _TYPES.get(name.lower())):
-                return found
-    if found := _OPEN_GRAPH.get(meta.get("og:type", "").lower()):
-        return found
-    return next((kind for kind, pattern in _PATHS if pattern.search(url)), "page")
+            if isinstance(name, str):
+                yield name.lower()

@@ -110,6 +110,10 @@ class Scores:
         """Return the characters of running text in the box."""
         return self._good[box.last] - self._good[box.first]
 
+    def good_between(self, first: int, last: int) -> int:
+        """Return the characters of running text from block `first` on, before block `last`."""
+        return self._good[max(first, last)] - self._good[first]
+
     @property
     def all_good(self) -> int:
         """Characters of running text on the page."""

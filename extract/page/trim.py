@@ -6,6 +6,7 @@ from itertools import accumulate
 from extract.page import cues
 from extract.page.boxes import Block
 from extract.page.headline import AHEAD, headline
+from extract.page.page_kind import PageKind
 
 BEFORE = 0.5
 """Minimum share of the text before a line that can end the content."""
@@ -20,15 +21,22 @@ DATELINE = 80
 STRAY = 0.15
 """Share of the text before the headline up to which it is removed."""
 
+MAX_BESIDE_LINK = 3
+"""Characters beside the link in a paragraph that is one link, at most, such as a pair of brackets."""
+STRUCTURED = frozenset(("td", "th", "li", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6"))
+"""Tags of blocks in which a date alone is content: a row, a list, the heading of a section."""
+
 KeepFlags = list[bool]
 """For each block whether it is chosen; the functions change it in place."""
 
 
-def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, *, comments: bool) -> None:
+def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, kind: PageKind) -> None:
     """Unset the blocks after the content, up to block `last`, and the lines of the site itself everywhere.
 
-    Readers' comments end the content if `comments` is set.
+    Readers' comments end the content of all but a discussion. A paragraph of an article that is one link leads to
+    another article.
     """
+    comments, is_article = kind != "discussion", kind == "article"
     ends = [
         number
         for number, block in enumerate(blocks)
@@ -48,8 +56,29 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, *, comments: 
         for number in ends:
             taken[number] = False
     for number, block in enumerate(blocks):
-        if taken[number] and cues.is_junk(block.text):
+        if taken[number] and (is_furniture(block) or (is_article and _is_link(block))):
             taken[number] = False
+
+
+def _is_link(block: Block) -> bool:
+    return (
+        block.tag == "p"
+        and block.length < cues.MAX_CUE_LENGTH
+        and block.link >= block.length - MAX_BESIDE_LINK
+        and not block.text.endswith((".", "!", ":"))
+    )
+
+
+def is_furniture(block: Block) -> bool:
+    """Return whether a block is a line of the site itself, the credit of a picture, or a pointer to another page."""
+    text = block.text
+    return (
+        cues.is_junk(text)
+        or cues.is_caption(text)
+        or cues.is_copyright(text)
+        or (block.tag not in STRUCTURED and cues.is_date_stamp(text))
+        or (block.tag == "p" and 2 * block.link > block.length and cues.is_pointer(text))
+    )
 
 
 def add_headline(blocks: Sequence[Block], taken: KeepFlags, title: str, excluded: Sequence[bool]) -> None:

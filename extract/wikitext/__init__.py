@@ -18,13 +18,13 @@ from extract.extraction import Extraction
 from extract.skip import Skip
 from extract.wikitext.blocks import build_blocks
 from extract.wikitext.braces import resolve_templates
-from extract.wikitext.inline import strip_inline_markup, unescape_and_trim
+from extract.wikitext.inline import strip_inline_markup, unescape_and_trim, write_markdown
 from extract.wikitext.literals import replace_literals, restore_literals
 from extract.wikitext.names import is_redirect
 
 __all__ = ["EXTRACTOR", "LONGEST", "extract"]
 
-EXTRACTOR = "wikitext@1"
+EXTRACTOR = "wikitext@2"
 LONGEST = 8 << 20
 """Bytes of a page at most: four times MediaWiki's limit ($wgMaxArticleSize, 2 MiB)."""
 CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -34,10 +34,10 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 def extract(payload: bytes, *, markdown: bool = False) -> Extraction | Skip:
     """Return the text of a page whose wikitext in UTF-8 is `payload`. Blank lines separate paragraphs and other blocks.
 
-    In plain text, headings are lines, items begin with `- ` or `1. `, rows are lines with ` | ` between cells, and code
-    and TeX are unchanged. With `markdown`, headings begin with `#`, code and TeX are fenced, and a table has its rule;
-    text that looks like Markdown is not escaped. The reasons of a `Skip` are empty_body, too_large and no_text (also
-    for redirects).
+    In plain text, headings are lines, items begin with `- ` or `1. `, rows are lines with ` | ` between cells, code is
+    unchanged, and TeX stands between dollar signs. With `markdown`, headings begin with `#`, code is fenced, words are
+    emphasised, and a table has its rule. The reasons of a `Skip` are empty_body, too_large and no_text (also for
+    redirects).
     """
     if len(payload) > LONGEST:
         return Skip(reason="too_large")
@@ -49,5 +49,6 @@ def extract(payload: bytes, *, markdown: bool = False) -> Extraction | Skip:
         return Skip(reason="no_text")
     text, kept = replace_literals(text, markdown=markdown)
     text = build_blocks(strip_inline_markup(resolve_templates(text), markdown=markdown), markdown=markdown)
-    text = restore_literals(unescape_and_trim(text), kept).strip()
+    text = unescape_and_trim(text)
+    text = restore_literals(write_markdown(text) if markdown else text, kept).strip()
     return Extraction(text=text, extractor=EXTRACTOR, route="wikitext") if text else Skip(reason="no_text")

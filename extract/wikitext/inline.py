@@ -4,9 +4,10 @@ blanks.
 
 import re
 
+from extract.notation import inline_markdown, superscripts
 from extract.references import unescape
 from extract.wikitext.marks import LINE_BREAK_MARK, REMOVED_MARK
-from extract.wikitext.quotes import strip_emphasis
+from extract.wikitext.quotes import mark_emphasis, strip_emphasis
 
 PARAGRAPHS = frozenset(
     (
@@ -35,9 +36,14 @@ WIKITEXT = {
 }  # fmt: skip
 """Wikitext for the start and the end of a tag."""
 HIDING = frozenset(("span", "div", "small", "p"))
+SIGNS = {"sup": (superscripts.BEGIN, superscripts.END), "rt": ("(", ")")}
+"""What stands for the start and the end of a tag within a line."""
+UNSEEN = "rp"
+"""Tag of the parentheses around a reading, which stand in its place for browsers that cannot show it."""
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})((?:[\s/][^<>]*+)?+)>")
 _POEM = re.compile(r"<poem(?:\s[^<>]*+)?+>|</poem>", re.IGNORECASE)
+_SPANNING = re.compile(r"\b(?:col|row)span\b", re.IGNORECASE)
 _HIDDEN = re.compile(r"display\s*+:\s*+none")
 _EXTERNAL = re.compile(
     r"\[(?:https?:|ftps?:|mailto:|news:|ircs?:|//)[^\s\[\]<>\"\x00-\x1f]*+[ \t]*+([^\[\]\n]*+)\]",
@@ -54,6 +60,7 @@ _COMMA_LAST = re.compile(rf"[,;:，；、]\s*+{REMOVED_MARK}++(?=[)）])")
 _GONE_LINE = re.compile(rf"^[ \t]*+{REMOVED_MARK}[{REMOVED_MARK} \t]*+", re.MULTILINE)
 _GONE_BEFORE = re.compile(rf" {REMOVED_MARK}++(?=[ \t.,;:!?)\n，。；：！？）])")
 _GONE_BEHIND = re.compile(rf"(?<!{REMOVED_MARK}){REMOVED_MARK}++[ \t]++(?=[.,;:!?。，；：！？])")
+_MARK = re.compile("[\x10-\x17]")
 _BLANKS = re.compile(r"  ++")
 _EMPTY_LINES = re.compile(r"\n{3,}+")
 
@@ -63,9 +70,11 @@ def strip_inline_markup(text: str, *, markdown: bool) -> str:
     text = _BLANKS.sub(" ", text.replace("&nbsp;", " ").replace("\xa0", " "))
     if "-{" in text:
         text = _VARIANT.sub(lambda found: _variant(found[1]), text)
-    text = strip_emphasis(text)
+    text = mark_emphasis(text) if markdown else strip_emphasis(text)
     if "<" in text:
         text = _untagged(_with_breaks(text), markdown=markdown)
+    if superscripts.BEGIN in text or superscripts.END in text:
+        text = superscripts.write_superscripts(text)
     text = _EXTERNAL.sub(lambda found: found[1].strip() or REMOVED_MARK, text)
     if "__" in text:
         text = _SWITCH.sub(lambda found: found[0] if _is_word(found[1]) else REMOVED_MARK, text)
@@ -78,6 +87,16 @@ def strip_inline_markup(text: str, *, markdown: bool) -> str:
             REMOVED_MARK, ""
         )  # a cell may hold nothing else
     return text
+
+
+def write_markdown(text: str) -> str:
+    """Return finished blocks with inline marks as Markdown, line by line."""
+    return "\n".join(
+        f"{line[: len(line) - len(line.lstrip())]}{inline_markdown.write_inline(line)}"
+        if "<" in line or _MARK.search(line)
+        else line
+        for line in text.split("\n")
+    )
 
 
 def unescape_and_trim(text: str) -> str:
@@ -135,17 +154,23 @@ def _untagged(text: str, *, markdown: bool) -> str:
         closes, name, alone = bool(tag[1]), tag[2].lower(), tag[3].endswith("/")
         if hidden:
             hidden += (-1 if closes else not alone) * (name == hiding)
-        elif name in HIDING and not (closes or alone) and _HIDDEN.search(tag[3]):
+        elif not (closes or alone) and (name == UNSEEN or (name in HIDING and _HIDDEN.search(tag[3]))):
             hidden, hiding = 1, name
         else:
-            out.append(_in_wikitext(name, closes=closes, markdown=markdown))
+            out.append(_in_wikitext(name, tag[3], closes=closes, markdown=markdown))
     rest = text[at:]
     return "".join((*out, rest if not hidden or "\n\n" in rest else ""))
 
 
-def _in_wikitext(name: str, *, closes: bool, markdown: bool) -> str:
+def _in_wikitext(name: str, attributes: str, *, closes: bool, markdown: bool) -> str:
     if name in WIKITEXT:
+        if name in {"td", "th"} and not closes and _SPANNING.search(attributes):
+            return f"{WIKITEXT[name][0]}{attributes} |"
         return WIKITEXT[name][closes]
     if name in PARAGRAPHS:
         return "\n\n"
-    return "`" if markdown and name == "code" else ""
+    if name in SIGNS:
+        return SIGNS[name][closes]
+    if markdown and (mark := inline_markdown.ELEMENTS.get(name)) is not None:
+        return inline_markdown.ENDS[mark] if closes else mark
+    return ""

@@ -6,6 +6,8 @@ closed, its tag is removed and its text stays; a comment that is not closed exte
 
 import re
 
+from extract.notation.formulas import write_formula
+from extract.notation.inline_markdown import code_span, fenced
 from extract.references import unescape
 from extract.wikitext.marks import LITERAL_MARK, REMOVED_MARK
 
@@ -90,16 +92,14 @@ def _shown(name: str, attributes: str, content: str, *, markdown: bool) -> tuple
     if name in FORMULAS:
         is_block = _IS_BLOCK.search(attributes) is not None
         tex = " ".join(unescape(content).split())
-        if markdown and name != "math":
+        if name != "math":
             tex = f"\\ce{{{tex}}}"
-        fence = ("$$" if is_block else "$") if markdown else ""
-        return f"{fence}{tex}{fence}", is_block
+        return write_formula(tex, is_block=is_block), is_block
     code = unescape(content) if name == "pre" else content
     if name != "pre" and _IS_INLINE.search(attributes):
-        return (f"`{code.strip()}`" if markdown else code.strip()), False
+        return (code_span(code) if markdown else code.strip()), False
     code = code.strip("\n").rstrip()
     if not markdown:
         return code, True
     language = _LANGUAGE.search(attributes)
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
-    return f"{fence}{language[1] if language and name != 'pre' else ''}\n{code}\n{fence}", True
+    return fenced(code, language[1] if language and name != "pre" else ""), True

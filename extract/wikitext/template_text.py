@@ -6,6 +6,7 @@ A rule shows each argument at most once.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from extract.notation.formulas import write_formula
 from extract.wikitext.marks import REMOVED_MARK
 
 
@@ -173,6 +174,17 @@ def _day(year: str = "", month: str = "", day: str = "") -> str:
         MONTHS[int(month) - 1] if month.isdecimal() and len(month) < 3 and 1 <= int(month) <= 12 else month
     )
     return " ".join(filter(None, (day.lstrip("0"), named, year)))
+
+
+def formula(call: TemplateCall) -> str:
+    """Show a formula in TeX between dollar signs."""
+    return write_formula(call.argument("1"))
+
+
+def ruby(call: TemplateCall) -> str:
+    """Show a word, followed by its reading in parentheses."""
+    word, reading = call.argument("1"), call.argument("2")
+    return f"{word}({reading})" if word and reading else word or reading
 
 
 def fraction(call: TemplateCall) -> str:

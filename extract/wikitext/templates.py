@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from extract.notation import superscripts
 from extract.wikitext import template_text
 from extract.wikitext.marks import LINE_BREAK_MARK, REMOVED_MARK
 from extract.wikitext.template_text import Rule, TemplateCall
@@ -18,17 +19,20 @@ _ROWS: tuple[tuple[str, Rule], ...] = (
         (
             "nowrap nobr nobreak nowraplinks small smaller big larger large nobold noitalic bold strong em script "
             "polytonic "
-            "unicode abbr abbreviation tooltip abbrlink centre center centered left right middle math mvar tmath var "
+            "unicode abbr abbreviation tooltip abbrlink centre center centered left right middle math mvar var "
             "code "
             "mono "
             "tt kbd samp keypress key_press key plainlist flatlist columns-list div_col interlanguage_link ill vanchor "
             "visible_anchor linktext serif sans-serif smallcaps sc aut allcaps overline underline strike not_a_typo "
             "notatypo "
-            "zh runic romaji flag flagcountry flagu number formatnum nts ordinal ord sup superscript exp exposant sub "
-            "subscript ind indice ruby ruby-ja"
+            "zh runic romaji flag flagcountry flagu number formatnum nts ordinal ord sub "
+            "subscript ind indice"
         ),
         template_text.argument("1", "text", "content", "s", "t"),
     ),
+    ("sup superscript exp exposant", template_text.with_affixes(superscripts.BEGIN, superscripts.END)),
+    ("tmath", template_text.formula),
+    ("ruby ruby-ja ruby-zh-b", template_text.ruby),
     ("ipa api transl transliteration tlit", template_text.last),
     ("仮リンク link-en le versalitas esd", template_text.argument("1")),
     ("нп нп5 не_переведено не_переведено_5", template_text.argument("2", "1")),

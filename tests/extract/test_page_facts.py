@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract import page_facts
-from extract.page.boxes import MetadataElement, ParsedPage
+from extract.facts import page_author, page_facts, page_title
+from extract.page.boxes import Box, MetadataElement, ParsedPage
 from extract.page.page_reader import read_page
 from tests.expect import expect
 
@@ -16,7 +16,7 @@ URL = "https://example.org/dir/page"
 
 def facts(html, *, url=URL, wanted=()):
     page = expect(ParsedPage, read_page(html.encode()))
-    return page_facts.read_page_facts(page.metadata, url, wanted)
+    return page_facts.read_page_facts(page, url, wanted)
 
 
 def head(markup):
@@ -37,12 +37,12 @@ def linked(**node):
     ],
 )
 def test_titles(markup, title):
-    assert head(markup).title == title
+    assert head(markup).title.value == title
 
 
 def test_the_title_of_a_drawing_is_not_the_page_s():
     page = "<html><body><svg><title>icon</title></svg><h1>The page</h1></body></html>"
-    assert facts(page).title == ""
+    assert facts(page).title == ("The page", "h1")
 
 
 @pytest.mark.parametrize(
@@ -54,16 +54,16 @@ def test_the_title_of_a_drawing_is_not_the_page_s():
         ('<script type="application/ld+json">{"datePublished": "2021-02-03T00:00"}</script>', "2021-02-03"),
         ('<meta name="date" content="2020-13-40">', ""),
         ('<meta name="date" content="yesterday">', ""),
-        ('<meta property="article:modified_time" content="2020-01-02">', ""),
+        ('<meta property="article:modified_time" content="2020-01-02">', "2020-01-02"),
     ],
 )
 def test_dates(markup, date):
-    assert head(markup).date == date
+    assert head(markup).date.value == date
 
 
 def test_a_date_on_a_time_element_marked_as_publication():
     page = '<p><time>2001-01-01</time><time pubdate datetime="2002-02-02T10:00">x</time></p>'
-    assert facts(page).date == "2002-02-02"
+    assert facts(page).date.value == "2002-02-02"
 
 
 @pytest.mark.parametrize(
@@ -106,12 +106,13 @@ def test_licenses(html, license_):
         ('<meta name="author" content="A"><meta name="dc.creator" content="A">', "A"),
         ('<meta property="article:author" content="https://example.org/people/a">', ""),
         ('<meta name="author" content="">', ""),
-        (f'<meta name="author" content="{"x" * (page_facts.MAX_NAME_LENGTH + 1)}">', ""),
-        ("<p>By Ada Byron</p>", ""),
+        (f'<meta name="author" content="{"x" * (page_author.MAX_NAME_LENGTH + 1)}">', ""),
+        ("<p>By Ada Byron</p>", "Ada Byron"),
+        ("<p>By the way, Ada Byron wrote this.</p>", ""),
     ],
 )
 def test_authors(markup, author):
-    assert head(markup).author == author
+    assert head(markup).author.value == author
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_authors(markup, author):
     ["Ada", {"name": "Ada"}, [{"@type": "Person", "name": "Ada"}], ["Ada", {"name": "Ada"}, 7, None, {}]],
 )
 def test_authors_in_json_ld(stated):
-    assert linked(author=stated).author == "Ada"
+    assert linked(author=stated).author.value == "Ada"
 
 
 @pytest.mark.parametrize(
@@ -168,11 +169,11 @@ def test_json_ld_that_says_nothing_is_passed_over(broken):
         f'<script type="application/ld+json">{broken}</script>'
         '<script type="application/ld+json">{"@graph": [{"author": "Ada"}]}</script><p>x'
     )
-    assert (found.author, found.date) == ("Ada", "")
+    assert (found.author.value, found.date.value) == ("Ada", "")
 
 
 def test_the_title_is_no_longer_than_a_title_may_be():
-    assert len(head(f"<title>{'word ' * 1_000}</title>").title) <= page_facts.MAX_TITLE_LENGTH
+    assert len(head(f"<title>{'word ' * 1_000}</title>").title.value) <= page_title.MAX_TITLE_LENGTH
 
 
 @given(
@@ -191,7 +192,83 @@ def test_the_title_is_no_longer_than_a_title_may_be():
     st.sampled_from([URL, "", "http://[", "file:///x", "x"]),
 )
 def test_whatever_elements_say_there_are_facts(said, url):
-    found = page_facts.read_page_facts(said, url, {"author"})
-    assert found == page_facts.read_page_facts(said, url, {"author"})
-    assert found.date == "" or len(found.date) == 10
+    parsed = ParsedPage(boxes=[Box(0, "", None, 0)], blocks=[], metadata=said, elements=0)
+    found = page_facts.read_page_facts(parsed, url, {"author"})
+    assert found == page_facts.read_page_facts(parsed, url, {"author"})
+    assert found.date.value == "" or len(found.date.value) == 10
     assert found.canonical_url == "" or found.canonical_url.lower().startswith("http")
+
+
+SITE = "<meta property=og:site_name content='Coast Weekly'>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "title", "source"),
+    [
+        ("<title>Ice in the bay | The Coast Weekly</title>", "Ice in the bay", "title"),
+        ("<title>The Coast Weekly - Ice in the bay</title><meta property=og:site_name content='The Coast Weekly'>",
+         "Ice in the bay", "title"),
+        ("<title>Ice in the bay - Coast</title><h1>Ice in the Bay</h1>", "Ice in the Bay", "h1"),
+        ("<title>Coast \u00bb Ice in the bay, again</title><h1>Coast</h1><h2>Ice in the bay, again</h2>",
+         "Ice in the bay, again", "heading"),
+        (SITE + "<title>Coast Weekly</title><meta property=og:title content='Ice &amp;amp; fog - Coast Weekly'>",
+         "Ice & fog", "meta og:title"),
+        ('<title>x</title><script type="application/ld+json">{"@type": "NewsArticle", "headline": "Ice"}</script>',
+         "Ice", "json-ld headline"),
+        ("<title>Wi-Fi in the harbour</title>", "Wi-Fi in the harbour", "title"),
+    ],
+)  # fmt: skip
+def test_a_title_has_no_name_of_a_site(markup, title, source):
+    assert facts(f"<html><head></head><body>{markup}<p>text</p></body></html>").title == (title, source)
+
+
+PUBLISHED = "<meta property=article:published_time content=2020-03-04>"
+MODIFIED = "<meta property=article:modified_time content=2021-05-06>"
+HEADLINE = "<title>Ice in the bay</title></head><body><h1>Ice in the bay</h1>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "date", "source"),
+    [
+        (MODIFIED + PUBLISHED, "2020-03-04", "meta article:published_time"),
+        (MODIFIED + HEADLINE, "2021-05-06", "meta article:modified_time"),
+        (HEADLINE + "<p>4 March 2020</p>", "2020-03-04", "beside headline"),
+        (HEADLINE + MODIFIED + "<p>Published: 4 March 2020</p>", "2020-03-04", "beside headline"),
+        (HEADLINE + "<p>Von Ada, 4. M\u00e4rz 2020</p>", "2020-03-04", "beside headline"),
+        (HEADLINE + "<p>04.03.2020, 12:15</p>", "2020-03-04", "beside headline"),
+        (HEADLINE + "<p>2020\u5e743\u67084\u65e5</p>", "2020-03-04", "beside headline"),
+        ("<html lang=en-US>" + HEADLINE + "<p>3/4/2020</p>", "2020-03-04", "beside headline"),
+        ("<html lang=en-GB>" + HEADLINE + "<p>4/3/2020</p>", "2020-03-04", "beside headline"),
+        ("<p>x</p><div class=entry-date>March 4th, 2020</div>", "2020-03-04", "class entry-date"),
+        ("<time datetime=2020-03-04>on Wednesday</time>", "2020-03-04", "time"),
+        ("<p><span itemprop=datePublished>4 mars 2020</span>", "2020-03-04", "time pubdate"),
+        ("<p>The price was 20.30 or 4.50.</p>", "", ""),
+        ("<p>31.02.2020</p>", "", ""),
+    ],
+)
+def test_the_day_of_publication_counts_before_that_of_a_change(markup, date, source):
+    assert facts(markup).date == (date, source)
+
+
+def test_a_day_in_the_address_is_that_of_publication():
+    assert facts("<p>x", url="https://example.org/2020/03/04/ice").date == ("2020-03-04", "url")
+    assert facts("<p>x", url="https://example.org/2020/33/04/ice").date == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("markup", "author", "source"),
+    [
+        ("<meta name=author content='Coast GmbH'><p class=byline>By Ada Byron</p>", "Ada Byron", "class byline"),
+        ("<meta name=author content='Coast GmbH'><p>x</p>", "Coast GmbH", "meta"),
+        ("<meta name=author content=Coast><meta property=og:site_name content=Coast><a rel=author href=/a>Ada</a>",
+         "Ada", "marked author"),
+        ("<p>x <a rel=author href=/ada>Ada Byron</a></p>", "Ada Byron", "marked author"),
+        ("<p>x <span class='author-name'>Ada Byron</span></p>", "Ada Byron", "marked author"),
+        ("<div class=author>Ada Byron</div>", "Ada Byron", "class author"),
+        (HEADLINE + "<p>By Ada Byron and Bo Li | 4 March 2020</p>", "Ada Byron; Bo Li", "beside headline"),
+        (HEADLINE + "<p>Von Ada Byron</p>", "Ada Byron", "beside headline"),
+        ("<div id=comments class=comments><p><span class=author>Troll</span></p></div>", "", ""),
+    ],
+)  # fmt: skip
+def test_people_count_before_organisations(markup, author, source):
+    assert facts(markup).author == (author, source)

@@ -119,7 +119,11 @@ def test_inside_a_project_its_directory_is_named(tmp_path):
             "[filters.language_thresholds]\nhr = 65",
             "filters.language_thresholds must have values from 0 to 1",
         ),
-        ("[filters]\nformat = 'html'", "'text' or 'markdown'"),
+        ("[filters]\nformat = 'html'", "'text', 'markdown' or 'markdown+links'"),
+        (
+            "[filters]\nformat = 'markdown+links'\n[extract]\nengine = 'trafilatura'",
+            'extract.engine = "trafilatura" writes no links',
+        ),
         ("[dedup]\nnear = '14by8'", "bands x rows"),
         ("[dedup]\nnear = '999x20'", "product of at most 10000"),
         ("[dedup]\nsimilarity = 0", "above 0 and at most 1"),

@@ -66,7 +66,7 @@ def test_documents_have_these_columns_and_no_nulls():
         "id", "url", "text", "title", "date", "language", "declared_language", "license", "mime", "charset",
         "extractor", "source", "external_id", "fetched_at_ms", "record_file", "record_offset", "record_length",
         "record_digest", "robots", "tdm_reservation", "tdm_policy", "author", "canonical_url",
-        "declared_mime", "charset_source", "truncated", "route",
+        "declared_mime", "charset_source", "truncated", "route", "fact_sources",
     ]  # fmt: skip
     assert table.to_pylist()[0]["record_offset"] == 1
     assert not any(field.nullable for field in table.schema)

@@ -13,6 +13,7 @@ class ProcessParameters(NamedTuple):
     rules: RuleSet
     obey: tuple[str, ...]
     markdown: bool
+    links: bool
     engine: EngineName
     blocklist: str
     permutations: int

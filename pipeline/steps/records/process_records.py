@@ -356,6 +356,7 @@ def _extract(
                 task.source,
                 language_precheck=precheck,
                 markdown=task.markdown,
+                links=task.links,
                 engine=load_engine(task.engine),
             )
         )

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extract.page.boxes import Block, Box, ParsedPage
-from extract.page.layout import MAX_CELL_CHARACTERS, markdown, plain
 from extract.page.page_reader import read_page
+from extract.writing.layout import markdown, plain
+from extract.writing.page_tables import MAX_CELL_CHARACTERS
 from tests.expect import expect
 
 
@@ -45,7 +46,7 @@ TABLE = "<table><thead><tr><th>ship<th>mast<th>crew</thead><tr><td>Anna<td>a|b<t
             ),
         ),
         ("<ol><li>one<li>two</ol>", lines("- one", "- two")),
-        (TABLE, lines("ship | mast | crew", "Anna | a|b | 3", "Ida | 12", "behind")),
+        (TABLE, lines("ship | mast | crew", "Anna | a|b | 3", "Ida |  | 12", "behind")),
         ("<table><tr><td>a<br>b<td>c</table>", "a b | c"),
         ("<table><tr><td>alone</table>", "alone"),
         ("<table><tr><td><p>a<p>b<td>c</table>", lines("a", "b", "c")),

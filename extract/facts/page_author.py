@@ -1,0 +1,139 @@
+"""Choose the authors of a page. Pure.
+
+The first of these that names anybody counts: <meta>s, JSON-LD, elements marked as the author, lines with a name for
+bylines or beside the headline that begin like one.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from extract.facts.json_ld import Node, names, of_article
+from extract.facts.stated import NOTHING, Stated
+
+MAX_NAME_LENGTH = 200
+"""Characters of an author's name at most."""
+MAX_WRITTEN_NAME = 60
+"""Characters of a name in a line at most."""
+MAX_AUTHORS = 20
+AUTHORS = (
+    "author", "article:author", "dc.creator", "dcterms.creator", "dc.contributor", "citation_author",
+    "parsely-author", "sailthru.author", "article.author", "authors", "article_author", "article:author_name",
+    "byl", "byline", "rbauthors", "creator", "dc:creator", "cxenseparse:author", "shareaholic:article_author_name",
+    "og:author", "og:article:author", "vr:author", "book:author", "dable:author",
+)  # fmt: skip
+"""Names of a <meta> with an author."""
+BYLINE_NAMES = re.compile(
+    r"(?:^|[\s_-])(?:author|byline|by-line|writer|autor|auteur|redakteur|journalist|fn|contributor)(?:$|[\s_-])"
+    r"|author-?name|article-?author|post-?author|entry-?author",
+    re.IGNORECASE,
+)
+_BY = re.compile(
+    r"^\W*(?:(?:written|posted|published|reported|story|text|words|article)?\s*by|von|par|por|di|da|door|av|af"
+    r"|autor(?:a|in|en)?|author|text|redaktion|über den autor"
+    r"|ein (?:beitrag|artikel|kommentar|gastbeitrag) von|przez|автор)\s*:?\s+",
+    re.IGNORECASE,
+)
+_END = re.compile(
+    r"\s*(?:[|•·/\n(\[<@]|\s[-\u2013\u2014]\s|,\s(?=\d|updated|published|senior|staff|associated|editor|reporter|cnn|bbc)"
+    r"|\b(?:am|on|at|vom|veröffentlicht|published|updated|posted|follow|il|le|el|em|op|om|in|for|für|um|dated?)\b|\d|https?:|\S+@).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_ADDRESS = re.compile(r"://|\.(?:com|de|org|net)\b/|^www\.")
+_NAME = re.compile(
+    r"[^\W\d_][\w.'’-]*(?: (?:von|van|de|der|den|di|da|du|la|le|bin|al|[^\W\d_][\w.'’-]*)){1,3}"
+)
+"""A line that has nothing but a name of two to four words."""
+_ORGANISATION = re.compile(
+    r"\b(?:e\.\s?V\.|gmbh|inc\b|ltd\b|llc|stiftung|verlag|zeitung|nachrichten|redaktion|magazin|e-?mail|media|news|press)"
+    r"|\.(?:de|com|at|ch|org|net|fr|es|it)\b",
+    re.IGNORECASE,
+)
+"""Parts of names that people do not have."""
+_SURELY_BY = re.compile(
+    r"\W*(?:(?:written|posted|published|reported|story|words)? ?by|author|autor(?:in|en|a)?|von|par|por|text)\s*:?\s+"
+    r"(?=(?-i:[A-ZÀ-Ý])\S* (?-i:[A-ZÀ-Ý])|\S+ ?(?:\||$))",
+    re.IGNORECASE,
+)
+_AND = re.compile(r"\s*(?:;|,|&|\b(?:and|und|et|y|e|i|en|og|och)\b)\s+", re.IGNORECASE)
+_NOT_NAMES = re.compile(
+    r"admin(?:istrator)?|editor|editorial(?: team| staff)?|redaktion|redaccion|redacción|unknown|none|null|user"
+    r"|webmaster|staff|guest|posted|author|autor|by|team|ap|afp|dpa|reuters|comments?|share|print|subscribe|about"
+    r"|view all.*|.*\b(?:magazine|copyright|rights reserved|inc\.?|gmbh|ltd\.?|posts?|articles?|follow|profile)\b.*"
+    r"|.*\bread more\b.*",
+    re.IGNORECASE,
+)
+
+
+def choose_author(
+    metas: Iterable[tuple[str, str]],
+    nodes: Sequence[Node],
+    marked: Iterable[tuple[str, str]],
+    lines: Iterable[tuple[str, str]],
+    sites: Iterable[str],
+) -> Stated:
+    """Return the names, separated by `; `.
+
+    `metas` are names and contents of <meta>s. `marked` are texts of elements that are marked as the author, and `lines`
+    those that may be bylines, each with its source. A name in `sites`, those of the site, counts only if there is no
+    other.
+    """
+    names_of_site = {site.casefold() for site in sites}
+    rest: list[Stated] = []
+    for value, source in _statements(metas, nodes, marked, lines):
+        people = [
+            name for name in value if name.casefold() not in names_of_site and not _ORGANISATION.search(name)
+        ]
+        if people:
+            return Stated(_joined(people), source)
+        rest.append(Stated(_joined(value), source))
+    return next((each for each in rest if each.value), NOTHING)
+
+
+def _statements(
+    metas: Iterable[tuple[str, str]],
+    nodes: Sequence[Node],
+    marked: Iterable[tuple[str, str]],
+    lines: Iterable[tuple[str, str]],
+) -> Iterator[tuple[list[str], str]]:
+    """Yield the names of each source, most reliable first."""
+    yield [name for key, text in metas if key in AUTHORS for name in _stated_names(text)], "meta"
+    people = (
+        name for key in ("author", "creator") for node in of_article(nodes) for name in names(node.get(key))
+    )
+    yield [name for text in people for name in _stated_names(text)], "json-ld author"
+    for value, source in marked:
+        yield list(_written_names(value, is_marked=True)), source
+    for value, source in lines:
+        is_byline = (_SURELY_BY if source == "line" else _BY).match(value) is not None
+        if is_byline or (source.startswith("class") and _NAME.fullmatch(value)):
+            yield list(_written_names(value)), source
+
+
+def _stated_names(text: str) -> Iterator[str]:
+    name = _BY.sub("", " ".join(text.split()))
+    if 0 < len(name) <= MAX_NAME_LENGTH and not _ADDRESS.search(name) and not name.startswith("@"):
+        yield name
+
+
+def _written_names(text: str, *, is_marked: bool = False) -> Iterator[str]:
+    """Yield the names in a line as people write it: `By Ann Lee and Bo Li, 12 May 2020`. A marked name may be that of
+    a user, which begins with a small letter.
+    """
+    line = _END.sub("", _BY.sub("", text.strip(), count=1)).strip(" ,.:;–-")
+    for name in _AND.split(line):
+        words = name.split()
+        if (
+            name
+            and len(name) <= MAX_WRITTEN_NAME
+            and len(words) <= 5
+            and (is_marked or not words[0][0].islower())
+            and not _NOT_NAMES.fullmatch(name)
+        ):
+            yield name
+
+
+def _joined(stated: Iterable[str]) -> str:
+    found: dict[str, str] = {}
+    for name in stated:
+        found.setdefault(name.casefold(), name)
+    return "; ".join(list(found.values())[:MAX_AUTHORS])

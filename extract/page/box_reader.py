@@ -1,0 +1,230 @@
+"""`BoxReader`: the boxes and blocks of a page while it is parsed, with its code and formulas."""
+
+from collections.abc import Callable, Mapping
+
+from extract.notation.block_text import BlockText, code_text, running_text
+from extract.notation.code_listings import ListingPart, code_language, known_language, listing_part
+from extract.notation.mathml import MathReader
+from extract.page.boxes import DEEPEST, Block, Box, MetadataElement
+from extract.page.element_attributes import (
+    CELLS,
+    MARKS,
+    apply_attributes,
+    apply_tag,
+    is_hidden,
+    numbers_lines,
+)
+
+CODE_ROOTS = frozenset(("pre", "body", "html", "article", "main", "code"))
+"""Tags whose names say something of all that is in them; such an element is neither a listing nor a column of one."""
+LANGUAGE_REACH = 6
+"""Boxes around code whose names may state its language: highlighters wrap a <pre> in a table."""
+
+
+class BoxReader:
+    """Collect boxes and blocks."""
+
+    def __init__(self, *, reveals: bool = False, marks: bool = False) -> None:
+        self._has_marks = marks
+        self._reveals = reveals
+        """Whether `noscript` and elements that an attribute hides are read too."""
+        self.concealed = 0
+        """Characters in such elements, if they are not read."""
+        self._conceals = False
+        outermost = Box(0, "", None, 0)
+        self.boxes = [outermost]
+        self.blocks: list[Block] = []
+        self.metadata: list[MetadataElement] = []
+        self.elements = 0
+        self._box = outermost
+        self._text = BlockText(has_marks=marks)
+        self._pieces = self._text.pieces
+        self._link_characters = self._links = 0
+        """Characters of links since the block began, and number of open links."""
+        self._verbatim = 0
+        """Number of open <pre>s."""
+        self._hidden_depth = 0
+        """Number of open elements from the outermost hidden one on; 0 if no open element is hidden."""
+        self._captured: list[str] | None = None
+        """Text of a hidden element that is needed nevertheless; None if none is being captured."""
+        self._on_captured: Callable[[str], None] = self._ignore_text
+        """Receives the captured text."""
+        self._math: MathReader | None = None
+        """Reads the formula in a hidden element; None if none is being read."""
+        self._is_typeset = False
+        """Whether a script draws the TeX of the page."""
+        self._ends: list[Callable[[], None] | None] = []
+        """For each open element, the function to call when it ends."""
+        self._box_end = self._block_ends  # bound once, because every box uses it
+
+    def data(self, text: str) -> None:
+        """Handle a piece of text."""
+        if self._hidden_depth:
+            if self._math is not None:
+                self._math.data(text)
+            if self._captured is not None:
+                self._captured.append(text)
+            elif self._conceals:
+                self.concealed += len(text)
+            return
+        if not self._pieces and not self._verbatim and text.isspace():
+            return  # white space between elements, which is half of all texts
+        self._pieces.append(text)
+        if self._links:
+            self._link_characters += len(text.strip())
+
+    def _flush(self) -> None:
+        pieces = self._pieces
+        if pieces:
+            marked = ""
+            if self._verbatim:
+                text = code_text(pieces, is_listing=self._text.is_listing)
+            else:
+                text = running_text(pieces)
+                if self._text.has_signs or self._has_marks:
+                    text, marked = self._text.take_signs(text)
+            pieces.clear()
+            if text and not (text[0].isdigit() and numbers_lines(text)):
+                # Links in code lead to what the code names, so they do not count as links.
+                links = 0 if self._verbatim else self._link_characters
+                self.blocks.append(Block(self._box, text, links, marked))
+        self._link_characters = 0
+
+    def _block(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Begin a box; within a <pre>, begin a line."""
+        # Some pages hide their <body> until a script has run, so a hidden <body> is read.
+        if attributes and tag != "body" and not self._reveals and is_hidden(attributes):
+            self._conceal()
+            return
+        if attributes and "class" in attributes:
+            part = listing_part(attributes["class"])
+            if part is not None and self._listing_starts(part, tag, attributes):
+                return
+        if self._verbatim:
+            self._text.begin_line()
+            self._ends.append(self._text.end_line)
+            return
+        if self._pieces:
+            self._flush()
+        around = self._box
+        if around.depth == DEEPEST:
+            self._ends.append(self._flush)
+            return
+        self._box = box = Box(len(self.boxes), tag, around, len(self.blocks))
+        self.boxes.append(box)
+        if isinstance(around.children, list):
+            around.children.append(box)
+        else:
+            around.children = [box]
+        self._ends.append(self._box_end)
+        if attributes:
+            apply_attributes(box, attributes)
+        if tag in MARKS:
+            apply_tag(box)
+
+    def _listing_starts(self, part: ListingPart, tag: str, attributes: Mapping[str, str]) -> bool:
+        """Start an element whose class names a part of a listing or a formula; return whether it is one."""
+        match part:
+            case ListingPart.LISTING if not self._verbatim and tag not in CODE_ROOTS:
+                self._code_starts(attributes)
+                self._text.is_listing = True
+            case ListingPart.LINE if self._verbatim:
+                self._text.begin_code_line()
+                self._ends.append(self._text.end_code_line)
+            case ListingPart.GUTTER if self._verbatim and tag not in CODE_ROOTS:
+                self._hidden_depth = 1
+            case ListingPart.GUTTER_CELL if (self._verbatim or tag in CELLS) and tag not in CODE_ROOTS:
+                self._hidden_depth = 1
+            case ListingPart.PREVIEW:
+                self._hidden_depth = 1
+            case ListingPart.TYPESET:
+                self._typeset(tag, attributes)
+            case ListingPart.SOURCE:
+                self._is_typeset = True
+                return False
+            case _:
+                return False
+        return True
+
+    def _block_ends(self) -> None:
+        if self._pieces:
+            self._flush()
+        box = self._box
+        box.last = len(self.blocks)
+        if box.parent is not None:
+            self._box = box.parent
+
+    def _pre(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        if attributes and not self._reveals and is_hidden(attributes):
+            self._conceal()
+        elif self._verbatim:
+            self._text.begin_line()
+            self._ends.append(self._inner_pre_ends)
+            self._verbatim += 1
+            self._text.is_listing = False  # white space in a <pre> has a meaning
+            self._box.language = self._box.language or code_language(attributes)
+        else:
+            self._code_starts(attributes)
+
+    def _code_starts(self, attributes: Mapping[str, str]) -> None:
+        around = self._box
+        self._block("pre", attributes)
+        self._ends[-1] = self._pre_ends
+        self._verbatim = 1
+        if self._box is not around:
+            self._box.language = code_language(attributes) or _outer_language(around)
+
+    def _pre_ends(self) -> None:
+        if self._box.tag == "pre":
+            self._block_ends()
+        else:
+            self._flush()  # the <pre> was too deep for a box of its own
+        self._verbatim, self._text.is_listing = 0, False
+
+    def _inner_pre_ends(self) -> None:
+        self._verbatim -= 1
+
+    def _conceal(self) -> None:
+        """Hide an element whose text may be needed if the page has little else."""
+        self._hidden_depth, self._conceals = 1, True
+
+    def _math_starts(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._hidden_depth, self._math = 1, MathReader()
+        self._math.start(tag, attributes)
+
+    def _typeset(self, _tag: str, attributes: Mapping[str, str]) -> None:
+        """Read a formula that MathJax has drawn; its MathML is for screen readers."""
+        self._hidden_depth, self._math = 1, MathReader()
+        self._math.is_block = attributes.get("display") == "true" or "Display" in attributes.get("class", "")
+        self._capture(self._add_drawn)
+
+    def _hidden_ends(self) -> None:
+        math, self._math = self._math, None
+        captured, self._captured = self._captured, None
+        if math is not None and (formula := math.formula()):
+            self._text.add_formula(formula, is_drawn=True)
+        elif captured is not None:
+            self._on_captured("".join(captured))
+
+    def _add_drawn(self, text: str) -> None:
+        """Add a formula that the page calls drawn, but that has only its TeX."""
+        if "\\" in text or "$" in text:
+            self._is_typeset = True
+            self.data(text)
+
+    def _capture(self, receiver: Callable[[str], None]) -> None:
+        self._captured, self._on_captured = [], receiver
+
+    def _ignore_text(self, _text: str) -> None:
+        pass
+
+
+def _outer_language(box: Box | None) -> str:
+    """Return the language of code that the names of the boxes around it state."""
+    for _ in range(LANGUAGE_REACH):
+        if box is None:
+            break
+        if box.names and (found := known_language(box.names)):
+            return found
+        box = box.parent
+    return ""

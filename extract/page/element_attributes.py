@@ -1,0 +1,140 @@
+"""Interpret the attributes of elements: what a box is, what is hidden, and what states a fact. Pure."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from extract.notation.table_grid import read_span
+from extract.page.boxes import Box
+from extract.page.class_hints import ALWAYS_UNLIKELY, NO_HINTS, ClassHints, class_hints
+
+UNLIKELY_TAGS = frozenset(("nav", "footer", "aside"))
+UNLIKELY_ROLES = frozenset(
+    (
+        "menu",
+        "menubar",
+        "complementary",
+        "navigation",
+        "alert",
+        "alertdialog",
+        "dialog",
+        "banner",
+        "contentinfo",
+    )
+)
+MARKS = UNLIKELY_TAGS | {"main"}
+"""Tags that alone say what a box is."""
+MAIN_PROPERTIES = frozenset(("articleBody", "mainContentOfPage"))
+NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
+DATE_PROPERTIES = frozenset(("datePublished", "dateCreated", "dateModified"))
+CELLS = frozenset(("td", "th"))
+ORDINALS = {"ol": "start", "li": "value"}
+"""Attributes that state the number of an item: of the first one of a list, and of the item itself."""
+MEASURED = CELLS | ORDINALS.keys()
+MAX_LINE_NUMBER_LENGTH = 9
+"""Digits of a line number at most: no listing has a billion lines."""
+
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_ORDINAL = re.compile(r"-?[0-9]{1,9}")
+_BYLINE = re.compile(
+    r"(?:^|[\s_-])(?:author|byline|by-line|fn|writer)(?:$|[\s_-]?name)|(?:^|\s)(?:author|byline)\s|(?:post|entry|article)-?author",
+    re.IGNORECASE,
+)
+
+
+def apply_tag(box: Box) -> None:
+    """Set what the tag of the box says, which is one of `MARKS`."""
+    if box.tag == "main":
+        _mark_main(box)
+    else:
+        box.unlikely, box.is_navigation = ALWAYS_UNLIKELY, True
+
+
+def apply_attributes(box: Box, attributes: Mapping[str, str]) -> None:
+    """Set what the class, the id, the role and the property of an element say, and the measures of cells and lists."""
+    class_, id_ = attributes.get("class"), attributes.get("id")
+    if class_:
+        box.names = class_
+    if (class_ or id_) and (hints := class_hints(class_ or "", id_ or "")) is not NO_HINTS:
+        _apply_hints(box, hints)
+    if "role" in attributes:
+        if attributes["role"] in UNLIKELY_ROLES:
+            box.unlikely, box.is_navigation = ALWAYS_UNLIKELY, True
+        elif attributes["role"] == "main":
+            _mark_main(box)
+    if "itemprop" in attributes and attributes["itemprop"] in MAIN_PROPERTIES:
+        box.is_main = True
+    if box.tag in MEASURED:
+        _apply_measures(box, attributes)
+
+
+def _apply_measures(box: Box, attributes: Mapping[str, str]) -> None:
+    """Set the span of a cell, or the number that a list or an item states."""
+    if box.tag in CELLS:
+        if "colspan" in attributes or "rowspan" in attributes:
+            box.span = read_span(attributes.get("colspan", ""), attributes.get("rowspan", ""))
+    elif (stated := attributes.get(ORDINALS[box.tag])) is not None and _ORDINAL.fullmatch(stated):
+        box.ordinal = int(stated)
+
+
+def _apply_hints(box: Box, hints: ClassHints) -> None:
+    """Set what differs from the defaults of a box, which few hints do."""
+    weight, unlikely, comments, is_boilerplate, is_content, is_reference, is_post = hints
+    if weight:
+        box.weight = weight
+    if is_boilerplate:
+        box.is_boilerplate = True
+    if is_content:
+        box.is_content = True
+    if is_reference:
+        box.is_reference = True
+    if is_post:
+        box.is_post = True
+    if (unlikely or comments) and box.tag not in NEVER_UNLIKELY:
+        box.unlikely, box.comments = unlikely, comments
+        box.is_navigation = unlikely == ALWAYS_UNLIKELY and not comments
+
+
+def _mark_main(box: Box) -> None:
+    """Mark the main element. What is around it is not navigation, but has lost its end."""
+    box.is_main = True
+    around = box.parent
+    while around is not None:
+        around.unlikely, around.is_navigation, around.comments = 0.0, False, False
+        around = around.parent
+
+
+def stated_fact(attributes: Mapping[str, str]) -> str | None:
+    """Return `time` or `author` if the element states a day or an author; return None for any other."""
+    property_ = attributes.get("itemprop")
+    if property_ in DATE_PROPERTIES:
+        return "time"
+    if (
+        property_ == "author"
+        or ("class" in attributes and _is_byline(attributes["class"]))
+        or ("rel" in attributes and "author" in attributes["rel"].split())
+    ):
+        return "author"
+    return None
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_byline(class_: str) -> bool:
+    return _BYLINE.search(class_) is not None
+
+
+def numbers_lines(text: str) -> bool:
+    """Return whether a text is the line numbers of a listing: at least three consecutive numbers."""
+    words = text.split()
+    if len(words) < 3 or len(words[0]) > MAX_LINE_NUMBER_LENGTH or not all(map(str.isdecimal, words[:3])):
+        return False
+    first = int(words[0])
+    return words == [str(number) for number in range(first, first + len(words))]
+
+
+def is_hidden(attributes: Mapping[str, str]) -> bool:
+    """Return whether an attribute hides the element."""
+    return "hidden" in attributes or (
+        ("style" in attributes and _HIDDEN.search(attributes["style"]) is not None)
+        or ("aria-hidden" in attributes and attributes["aria-hidden"] == "true")
+    )

@@ -1,0 +1,77 @@
+"""Choose the blocks of a page that has hardly any content. Pure.
+
+A page with little text gives little text: the parts that never are content (`nav`, `aside`, `footer`, lists of links)
+are left out even if nothing else is there.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from extract.page.boxes import Block, Box, ParsedPage
+from extract.page.class_hints import ALWAYS_UNLIKELY, DOUBTFUL
+from extract.page.headline import headline
+from extract.page.scores import ancestors, excluded_boxes
+from extract.page.trim import is_furniture
+
+MAX_LINKED = 0.5
+"""Share of links in a block or a list from which on it leads elsewhere."""
+LISTS = frozenset(("ul", "ol", "table", "dl", "tr", "li"))
+MIN_CHARACTERS = 20
+"""Characters that a marked region must have beside links."""
+
+
+def choose_little(page: ParsedPage, title: str, excluded: Sequence[bool]) -> list[Block]:
+    """Return the blocks beside links in the first of these that has any: the main element, the article, the innermost
+    box around the headline, what follows the headline, the page. Return none if there are none. Boxes in `excluded`
+    count nothing.
+    """
+    head = headline(title, page.blocks, len(page.blocks))
+    for least in (DOUBTFUL, ALWAYS_UNLIKELY):
+        live = _live(page, excluded, head, least)
+        for first, last in _regions(page, head):
+            found = [page.blocks[number] for number in range(first, last) if live[number]]
+            if (
+                sum(block.length for block in found if head is None or block is not page.blocks[head])
+                >= MIN_CHARACTERS
+            ):
+                return found
+    return [block for block, is_live in zip(page.blocks, live, strict=True) if is_live]
+
+
+def _live(page: ParsedPage, excluded: Sequence[bool], head: int | None, least: float) -> list[bool]:
+    """Return for each block whether it may be content: no box around it is at least so unlikely, unless the headline
+    is in that box too.
+    """
+    unlikely = excluded_boxes(
+        page.boxes,
+        lambda box: (
+            excluded[box.number]
+            or box.is_navigation
+            or _is_link_list(box, page)
+            or (box.unlikely >= least and (head is None or not box.first <= head < box.last))
+        ),
+    )
+    return [
+        not unlikely[block.box.number] and not _is_linked(block) and not is_furniture(block)
+        for block in page.blocks
+    ]
+
+
+def _regions(page: ParsedPage, head: int | None) -> Iterator[tuple[int, int]]:
+    yield from ((box.first, box.last) for box in page.boxes if box.is_main)
+    yield from ((box.first, box.last) for box in page.boxes if box.tag == "article")
+    if head is not None:
+        around = page.blocks[head].box
+        yield from ((head, box.last) for box in ancestors(around) if box.tag not in {"body", "html"})
+        yield head, len(page.blocks)
+    yield 0, len(page.blocks)
+
+
+def _is_link_list(box: Box, page: ParsedPage) -> bool:
+    if box.tag not in LISTS:
+        return False
+    blocks = page.blocks[box.first : box.last]
+    return sum(block.link for block in blocks) > MAX_LINKED * sum(block.length for block in blocks)
+
+
+def _is_linked(block: Block) -> bool:
+    return block.tag[0] != "h" and block.link > MAX_LINKED * block.length

@@ -1,0 +1,62 @@
+"""Choose content that a page does not show, if what it shows covers little of it. Pure.
+
+1. The article in JSON-LD (`articleBody`), which a page that scripts build or a pay wall shortens states in full.
+2. `noscript` and elements that an attribute hides: pages for crawlers, articles that a pay wall covers.
+"""
+
+from extract.page import page_reader
+from extract.page.boxes import Block, Box, ParsedPage
+from extract.page.content import characters, choose_content, is_text
+from extract.page.page_kind import PageKind
+
+MIN_CHARACTERS = 250
+"""Minimum number of characters of content that is not shown."""
+MAX_COVERED = 0.5
+"""Share of the words of the article in JSON-LD from which on the content that is shown covers it."""
+MAX_SHOWN = 1_000
+"""Characters of shown content from which on hidden elements are not read: a page hides menus and dialogs too."""
+MIN_SHOWN = 100
+"""Characters of shown content from which on the hidden content must continue it."""
+MIN_RATIO = 3
+"""Minimum size of hidden and shown content together, relative to the shown content."""
+MIN_RUNNING = 0.6
+"""Minimum share of running text in hidden and shown content together."""
+
+
+def choose_unseen(
+    chosen: list[Block], page: ParsedPage, body: bytes, article: str, title: str, kind: PageKind
+) -> list[Block]:
+    """Return the content of the page, shown or not. `chosen` is what it shows, and `article` its `articleBody`."""
+    if len(article) >= MIN_CHARACTERS:
+        words = set(article.split())
+        shown = {word for block in chosen for word in block.text.split()}
+        if len(words & shown) < MAX_COVERED * len(words):
+            return _article_blocks(article)
+    shown_size = characters(chosen)
+    if shown_size < MAX_SHOWN and page.concealed >= max(MIN_CHARACTERS, shown_size):
+        revealed = page_reader.read_page(body, reveals=True, marks=page.has_marks)
+        if revealed is not None and (found := choose_content(revealed, title, kind)):
+            total = characters(found)
+            running = sum(block.length for block in found if is_text(block))
+            if (
+                total >= max(MIN_CHARACTERS, MIN_RATIO * shown_size)
+                and running >= MIN_RUNNING * total
+                and _continues(found, chosen)
+            ):
+                return found
+    return chosen
+
+
+def _continues(found: list[Block], chosen: list[Block]) -> bool:
+    """Return whether the content that is found begins with, or has, most of what is shown; a few words do not count."""
+    texts = {block.text for block in found}
+    shown = characters(chosen)
+    return shown < MIN_SHOWN or 2 * characters([block for block in chosen if block.text in texts]) >= shown
+
+
+def _article_blocks(article: str) -> list[Block]:
+    """Return the paragraphs of an article, which may be HTML."""
+    if "</" in article and (read := page_reader.read_page(article.encode(errors="replace"))) is not None:
+        return read.blocks
+    box = Box(0, "", None, 0)
+    return [Block(box, line, 0) for text in article.splitlines() if (line := " ".join(text.split()))]
