@@ -22,6 +22,7 @@ from pipeline.commands.app import app
 from pipeline.configuration_template import default_text, template
 from pipeline.console.web.console_app import api_app
 from pipeline.reports.metric_families import FAMILIES
+from pipeline.setting import Setting
 from pipeline.terminal import reasons
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -69,7 +70,7 @@ def configuration_keys() -> str:
     return "\n".join(lines)
 
 
-def _default(setting: configuration.Setting) -> str:
+def _default(setting: Setting) -> str:
     text = default_text(setting)
     return f"`{text}`" if text else "tables" if setting.key.example else "not set"
 
