@@ -109,7 +109,7 @@ def test_without_its_package_there_is_one_line(monkeypatch):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", absent)
-    with pytest.raises(InputError, match="needs the package .*install the extra 'extract-trafilatura'"):
+    with pytest.raises(InputError, match=r"needs the package .*install the extra 'extract-trafilatura'"):
         engine_version("trafilatura")
 
 
