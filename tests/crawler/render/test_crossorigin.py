@@ -119,7 +119,7 @@ def test_a_page_reads_what_needs_the_password_of_its_own_site(web):
     [
         (("Access-Control-Allow-Origin: {origin}", SAYS), "[0 cors TOP-SECRET]"),
         pytest.param((STAR,), "[0 cors for all]", marks=pytest.mark.slow),
-        ((STAR, SAYS), "[0 cors for all]"),
+        pytest.param((STAR, SAYS), "[0 cors for all]", marks=pytest.mark.slow),
         ((), "[0 refused]"),
     ],
 )
@@ -137,7 +137,7 @@ def test_scripts_of_other_sites_run_and_receive_no_credentials(web):
     assert [told(raw) for raw in web.asked("/lib.js")] == [set()]
 
 
-@pytest.mark.parametrize("path", ["/there", "/and-back"])
+@pytest.mark.parametrize("path", [pytest.param("/there", marks=pytest.mark.slow), "/and-back"])
 def test_a_redirect_over_another_site_carries_no_password(web, path):
     answers = web._server.answers
     answers["/there"] = redirect(web.at("intranet.test", "/star"))

@@ -255,9 +255,7 @@ def in_a_process(root, left):
     return process.exitcode, changes.value
 
 
-@pytest.mark.parametrize(
-    "share", [0.3, 0.6, 0.9, *(pytest.param(n / 40, marks=pytest.mark.slow) for n in range(40))]
-)
+@pytest.mark.parametrize("share", [0.61, *(pytest.param(n / 40, marks=pytest.mark.slow) for n in range(40))])
 def test_a_run_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(tmp_path, run, share):
     documents = corpus(80, seed=8)
     for name in ("whole", "killed"):

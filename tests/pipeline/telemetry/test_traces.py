@@ -160,7 +160,9 @@ WRONG = (
 )
 
 
-@pytest.mark.parametrize("variable", WRONG)
+@pytest.mark.parametrize(
+    "variable", [WRONG[0], *(pytest.param(one, marks=pytest.mark.slow) for one in WRONG[1:])]
+)
 def test_a_wrong_variable_is_one_line_for_a_command_and_no_hindrance_for_a_worker(variable):
     name, _, value = variable.partition("=")
     environment = {

@@ -99,7 +99,13 @@ def many(store, sources, parts):
 
 
 @pytest.mark.parametrize(
-    ("work", "at"), [("refresh", 1), ("refresh", 520), ("refresh", 605), ("rebuild", 520)]
+    ("work", "at"),
+    [
+        pytest.param("refresh", 1, marks=pytest.mark.slow),
+        ("refresh", 520),
+        pytest.param("refresh", 605, marks=pytest.mark.slow),
+        ("rebuild", 520),
+    ],
 )
 def test_killed_in_the_middle_it_is_as_it_was_and_the_next_one_does_it(
     url, tmp_path: Path, store: DirectoryStore, work, at

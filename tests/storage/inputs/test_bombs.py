@@ -161,7 +161,7 @@ def arrow(table):
     "column",
     [
         pa.DictionaryArray.from_arrays(pa.array([0] * 200_000, pa.int32()), pa.array(["x" * (4 << 20)])),
-        pa.RunEndEncodedArray.from_arrays(pa.array([2_000_000_000], pa.int32()), pa.array(["x" * 1_000])),
+        pa.RunEndEncodedArray.from_arrays(pa.array([2_000_000_000], pa.int32()), pa.array(["x" * 10_000])),
     ],
     ids=["dictionary", "run"],
 )
