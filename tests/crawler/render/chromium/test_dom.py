@@ -74,6 +74,7 @@ def test_slotted_nodes_stand_in_their_slot_and_others_are_hidden(stage, mode):
     assert "<slot" not in said(found)
 
 
+@pytest.mark.slow
 def test_slots_within_slots_are_followed(stage):
     declared = """
       <x-outer>
@@ -268,6 +269,7 @@ def test_elements_that_come_into_view_are_loaded_as_far_as_a_reader_might_scroll
     assert seen(found) == "abovebelow came late"
 
 
+@pytest.mark.slow
 def test_a_refresh_that_a_script_inserts_is_a_link_and_the_page_stays(stage):
     code = (
         "document.head.append(Object.assign(document.createElement('meta'), "
