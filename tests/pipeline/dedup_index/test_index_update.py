@@ -91,11 +91,13 @@ def run(pool):
     return removals
 
 
-def test_ten_increments_have_the_removals_of_one_batch(tmp_path, run):
+@pytest.mark.parametrize("parts", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_increments_have_the_removals_of_one_batch(tmp_path, run, parts):
     documents = corpus(300)
     grown, whole = DirectoryStore(tmp_path / "grown"), DirectoryStore(tmp_path / "whole")
-    for part in range(10):
-        some = documents[part * 30 : part * 30 + 30]
+    size = len(documents) // parts
+    for part in range(parts):
+        some = documents[part * size : part * size + size]
         put_part(grown, "main", f"part-{part}", some)
         put_part(whole, "main", f"part-{part}", some)
         last = run(grown)

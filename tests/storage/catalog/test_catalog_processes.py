@@ -144,6 +144,7 @@ def test_killed_before_its_first_refresh_was_done_it_is_empty(url, tmp_path: Pat
     assert len(catalog.sources()) == 2
 
 
+@pytest.mark.parametrize("url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 def test_many_processes_refresh_and_rebuild_while_parts_are_sealed_and_deleted(
     url, tmp_path: Path, store: DirectoryStore
 ):
