@@ -80,6 +80,21 @@ def page(browser, served):
 
 
 @pytest.fixture(scope="module")
+def shared_page(browser, served):
+    with tab(browser, served) as found:
+        yield found
+
+
+@pytest.fixture
+def viewer(shared_page):
+    """A page for what only looks: the tests that do so share it, and each starts without what the others noticed."""
+    shared_page.goto("about:blank")
+    for noticed in (shared_page.strangers, shared_page.dialogs, shared_page.errors):
+        noticed.clear()
+    return shared_page
+
+
+@pytest.fixture(scope="module")
 def history(site, served):
     """The page of the hostile URL's history, once it is whole, and the addresses of its copy and its text."""
     from urllib.parse import quote
@@ -100,18 +115,24 @@ def history(site, served):
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_view_has_its_landmarks_and_no_error(page, view):
-    said = []
-    page.on("console", lambda message: said.append(message.text))
+def test_a_view_has_its_landmarks_and_no_error(viewer, view):
+    page, said = viewer, []
+
+    def note(message):
+        said.append(message.text)
+
+    page.on("console", note)
     page.goto(view)
     for role in ("banner", "main", "contentinfo", "navigation", "search"):
         assert page.get_by_role(role).count() >= 1, role
     assert page.get_by_role("heading", level=1).count() == 1
     assert (page.strangers, page.dialogs, page.errors) == ([], [], [])
     assert [line for line in said if "404" not in line and "username fields" not in line] == []
+    page.remove_listener("console", note)
 
 
-def test_the_first_page_leads_to_everything_else(page):
+def test_the_first_page_leads_to_everything_else(viewer):
+    page = viewer
     page.goto("/")
     page.get_by_role("link", name="main", exact=True).first.click()
     page.get_by_role("heading", name="main drained").wait_for()
@@ -137,8 +158,17 @@ def test_a_url_is_followed_from_its_discovery_to_the_text(page, site):
     assert "The harbour lay quiet" in page.get_by_role("region", name="Extracted text").inner_text()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("view", ["/", "/crawls/main", "/crawls/main/actions/settings"])
+@pytest.mark.parametrize(
+    ("view", "scheme"),
+    [
+        ("/", "dark"),
+        ("/crawls/main", "light"),
+        ("/crawls/main/actions/settings", "light"),
+        pytest.param("/", "light", marks=pytest.mark.slow),
+        pytest.param("/crawls/main", "dark", marks=pytest.mark.slow),
+        pytest.param("/crawls/main/actions/settings", "dark", marks=pytest.mark.slow),
+    ],
+)
 def test_a_page_fits_on_a_phone(browser, served, view, scheme):
     with tab(browser, served, viewport={"width": 360, "height": 740}, color_scheme=scheme) as page:
         page.goto(view)
@@ -345,7 +375,7 @@ def whole(served, url):
 # Accessibility
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_no_view_has_a_serious_fault_of_accessibility(browser, served, history, scheme):
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright", reason="axe-core is not installed"

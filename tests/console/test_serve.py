@@ -29,7 +29,7 @@ def directory(redis, tmp_path):
     return tmp_path / "project"
 
 
-@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("signum", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_it_answers_until_it_is_told_to_end_and_then_ends_in_peace(directory, signum):
     with start(directory) as process:
         assert process.stderr

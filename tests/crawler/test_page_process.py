@@ -85,7 +85,7 @@ async def test_a_process_that_hangs_is_ended(process):
     assert await process.call(abs, -1, returns=int) == 1
 
 
-@pytest.mark.parametrize("begin", [b"\0\0\1\0", b"\0\0"])
+@pytest.mark.parametrize("begin", [b"\0\0\1\0", pytest.param(b"\0\0", marks=pytest.mark.slow)])
 async def test_a_process_that_does_not_finish_its_answer_is_ended(process, begin):
     await process.call(abs, -1, returns=int)
     process._timeout_s = 0.5

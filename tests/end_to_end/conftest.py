@@ -9,13 +9,17 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import psutil
 import pytest
 
+from isolation import probe_confinement
+from pipeline.engine.local.worker_pool import LocalWorkerPool, local_worker_pool
 from tests.storage.conftest import keys, server  # noqa: F401 - fixtures of these tests too
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,9 +95,33 @@ class User:
         )
 
 
+_warm_pools: list[LocalWorkerPool] = []
+"""The pool of all calling users of this test process, once one of them has made a part."""
+
+
+@contextmanager
+def warm_worker_pool(workers: int, sharers: int = 1) -> Iterator[LocalWorkerPool]:
+    """Yield a pool whose worker process has its imports from the commands before; after an error it is not used again."""
+    if (workers, sharers) != (1, 1):
+        with local_worker_pool(workers, sharers) as pool:
+            yield pool
+        return
+    pool = _warm_pools.pop() if _warm_pools else LocalWorkerPool(1)
+    try:
+        yield pool
+    except BaseException:
+        pool.close()
+        raise
+    _warm_pools.append(pool)
+
+
+probe_once = cache(probe_confinement)
+
+
 class CallingUser(User):
     """A user whose commands run in the process of the test. That takes a tenth of the time of a process, which imports
-    everything first.
+    everything first. So does a worker process, which is why the commands share one that makes their parts, unless the
+    project has modules of its own.
     """
 
     __slots__ = ()
@@ -108,6 +136,11 @@ class CallingUser(User):
             patch.setattr(sys, "path", [*sys.path])
             # One process for the parts of a step: what is made is the same, and each process imports for half a second.
             patch.setattr(os, "sched_getaffinity", lambda _: {0})
+            if not any(self.directory.rglob("*.py")):
+                patch.setattr("pipeline.open_project.local_worker_pool", warm_worker_pool)
+            # The machine stays the same.
+            patch.setattr("pipeline.open_project.probe_confinement", probe_once)
+            patch.setattr("pipeline.reports.status.probe_confinement", probe_once)
             patch.setenv("THRESHER_PROJECT", str(self.directory))
             patch.setattr(sys, "argv", ["thresher", *map(str, words)])
             patch.setattr(logging.lastResort, "formatter", None)

@@ -47,7 +47,7 @@ def crawled(tmp_path_factory):
     user = User(directory)
     with Server(web()).in_thread() as site:
         (directory / "seeds.txt").write_text(f"{site.url}/\n{NOBODY}\n")
-        user.run("seed", "seeds.txt", "--scope", "prefix")
+        CallingUser(directory).run("seed", "seeds.txt", "--scope", "prefix")
         said = user.run("crawl", "--verbose", code=3)
         yield CallingUser(directory), site, said
 

@@ -42,9 +42,9 @@ def test_a_line_that_is_no_url_is_named_and_the_others_are_added(calling_user):
     assert "line 2: 'no url at all' is no URL" in said.err
 
 
-def test_no_contact(user):
-    (user.directory / "thresher.toml").write_text("[project]\n")
-    line = user.run("run", seeds(user), "--out", "out", code=2).line
+def test_no_contact(calling_user):
+    (calling_user.directory / "thresher.toml").write_text("[project]\n")
+    line = calling_user.run("run", seeds(calling_user), "--out", "out", code=2).line
     assert "project.contact is not set" in line
 
 
@@ -81,8 +81,8 @@ def test_redis_that_cannot_be_reached(calling_user):
     assert "127.0.0.1:1" in line
 
 
-def test_with_json_the_error_is_one_object(user):
-    said = user.run("crawl", "nobody", "--json", code=2)
+def test_with_json_the_error_is_one_object(calling_user):
+    said = calling_user.run("crawl", "nobody", "--json", code=2)
     assert "nobody" in said.json["error"]
 
 
@@ -139,9 +139,9 @@ def test_every_command_has_help_with_an_example_and_a_line_that_fits(calling_use
     assert "..." not in commands, "the first line of a help is cut off"
 
 
-def test_the_project_may_be_named_before_the_verb_and_behind_it(user):
-    name = str(user.directory)
-    elsewhere = replace(user, directory=user.directory.parent)
+def test_the_project_may_be_named_before_the_verb_and_behind_it(calling_user):
+    name = str(calling_user.directory)
+    elsewhere = replace(calling_user, directory=calling_user.directory.parent)
     for words in (("--project", name, "status"), ("status", "--project", name)):
         assert elsewhere.run(*words, "--json").json["sources"] == []
     assert "/nowhere" in elsewhere.run("--project", "/nowhere", "status", code=2).line
@@ -152,9 +152,9 @@ def test_the_version_is_told(user):
     assert "3    the crawl is drained, and some of its pages failed" in user.run("--help").out
 
 
-def test_an_s3_server_that_does_not_answer_is_told_within_ten_seconds(user, monkeypatch):
-    toml = (user.directory / "thresher.toml").read_text()
-    (user.directory / "thresher.toml").write_text(
+def test_an_s3_server_that_does_not_answer_is_told_within_ten_seconds(calling_user, monkeypatch):
+    toml = (calling_user.directory / "thresher.toml").read_text()
+    (calling_user.directory / "thresher.toml").write_text(
         toml.replace("[project]", '[project]\nstorage = "s3://bucket/prefix"')
     )
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -165,7 +165,7 @@ def test_an_s3_server_that_does_not_answer_is_told_within_ten_seconds(user, monk
         where = f"http://127.0.0.1:{silent.getsockname()[1]}"
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", where)
         begun = time.monotonic()
-        line = user.run("status", code=2).line
+        line = calling_user.run("status", code=2).line
     assert f"s3://bucket/prefix at {where} has not answered for 10 s" in line
     assert "correct AWS_ENDPOINT_URL_S3" in line
     assert time.monotonic() - begun < 40  # ten seconds, and as long as a busy machine takes for the rest

@@ -160,7 +160,11 @@ def test_json_needs_no_browser(user, site):
             "{'playwright': True, 'playwright_page_methods': ['click']}",
             "it has meta['playwright_page_methods']",
         ),
-        ("{'playwright': True, 'playwright_include_page': True}", "it has meta['playwright_include_page']"),
+        pytest.param(
+            "{'playwright': True, 'playwright_include_page': True}",
+            "it has meta['playwright_include_page']",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_what_only_a_page_in_a_browser_could_do_ends_the_crawl_with_one_line(user, site, meta, why):
@@ -227,10 +231,10 @@ class Form(scrapy.Spider):
 """
 
 
-SLOW_KINDS = [pytest.param(name, marks=pytest.mark.slow) for name in ("Rows", "Nodes")]
+SLOW_KINDS = [pytest.param(name, marks=pytest.mark.slow) for name in ("Rows", "Nodes", "Form")]
 
 
-@pytest.mark.parametrize("name", ["Pages", "Form", *SLOW_KINDS])
+@pytest.mark.parametrize("name", ["Pages", *SLOW_KINDS])
 def test_scrapys_own_kinds_of_spiders_work_as_they_are(user, site, name):
     sitemap = f"<urlset><url><loc>{site.url}/page</loc></url></urlset>"
     site.answers |= {

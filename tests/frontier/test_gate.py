@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from frontier import Frontier, Kind, Outcome, Settlement
 from frontier.gate_state import GateState
 from frontier.link.connect import connect
+from tests.examples import few_examples
 from tests.expect import expect
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -249,7 +250,7 @@ class Model:
         self.report = None
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=few_examples(50, of=150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(STEPS, max_size=25))
 def test_the_gate_is_what_the_rules_say_after_any_reports_and_bytes(address, steps):
     async def run():

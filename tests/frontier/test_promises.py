@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 
 from frontier import CrawlSettings, Frontier, HostRelease, Kind, Outcome, Settlement
 from frontier.link.connect import connect
+from tests.examples import few_examples
 from tests.expect import expect
 
 _serial = count()
@@ -138,7 +139,7 @@ class Fleet:
                 await self.frontier.settle([Settlement(lease=lease, outcome=Outcome.FETCHED)])
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=few_examples(20, of=80), deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(STEPS, min_size=20, max_size=100), partitions=st.sampled_from([1, 3]))
 def test_no_restart_and_no_clock_makes_a_grant_early_or_a_token_return(address, found, steps, partitions):
     async def run():

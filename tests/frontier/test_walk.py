@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from frontier import Frontier, HostRelease, Kind, Outcome, Settlement
 from frontier.link.connect import connect
+from tests.examples import few_examples
 from tests.frontier.fixed_clock import paced
 
 _serial = count()
@@ -109,7 +110,7 @@ class Walk:
         await self.check()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=few_examples(20, of=60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(STEPS, min_size=10, max_size=40), partitions=st.sampled_from([1, 3]))
 def test_every_url_is_waiting_leased_later_or_settled_and_none_is_fetched_twice(
     address, found, steps, partitions

@@ -76,7 +76,7 @@ def test_a_storage_that_was_moved_is_the_same(tmp_path, redis, site):
     assert read_storage_id(moved.store) == ensure_storage_id(moved.store)
 
 
-@pytest.mark.parametrize("what", ["emptied", "another"])
+@pytest.mark.parametrize("what", ["emptied", pytest.param("another", marks=pytest.mark.slow)])
 def test_an_empty_directory_in_the_place_of_the_storage_is_an_error_and_not_drained(
     tmp_path, redis, site, what
 ):

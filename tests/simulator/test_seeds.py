@@ -5,16 +5,14 @@ from redis import Redis
 
 from tests.simulator.simulation import simulate
 
-BATCH = 32
-BATCHES = 2
+FEW = 32
 MANY = 125
 ON_REDIS = 5
 MANY_ON_REDIS = 25
 
 
-@pytest.mark.parametrize("first", range(0, BATCH * BATCHES, BATCH))
-def test_no_promise_is_broken(first):
-    for seed in range(first, first + BATCH):
+def test_no_promise_is_broken():
+    for seed in range(FEW):
         run = simulate(seed)
         assert not run.broken, str(run)
 

@@ -82,7 +82,7 @@ def test_an_open_file_is_sealed_by_the_clock_while_nothing_is_appended(crawl: Cr
     assert process.exitcode == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_drain_ends_a_worker_that_waits_at_the_gate(crawl: Crawl, site, number):
     site.fallback = slowly(web(500), 0.02)
     crawl.seed(f"{site.url}/0")

@@ -231,7 +231,7 @@ def wait_for(condition):
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_a_signal_drains(crawl, site, number):
     site.fallback = slowly(web(3_000), 0.05)
     crawl.seed(f"{site.url}/0")

@@ -36,7 +36,7 @@ def apart(target, *args):
     assert process.exitcode == 0
 
 
-@pytest.mark.parametrize("after", [30, 120])
+@pytest.mark.parametrize("after", [pytest.param(30, marks=pytest.mark.slow), 120])
 def test_everything_settled_is_in_the_sealed_archive_after_a_kill(crawl, site, after):
     store = PlainStore(DirectoryStore(crawl.root))
     site.fallback = slowly(web(200), 0.01)

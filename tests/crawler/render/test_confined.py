@@ -10,6 +10,8 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -49,6 +51,10 @@ def words(pid):
         return b""
 
 
+def environment(pid):
+    return Path(f"/proc/{pid}/environ").read_bytes()
+
+
 def namespaces(pid):
     return [Path(f"/proc/{pid}/ns/{kind}").readlink() for kind in ("user", "net", "pid")]
 
@@ -63,19 +69,63 @@ async def running(chromium, look, *, sandbox=True):
         await browser.stop()
 
 
-async def test_every_process_is_unprivileged_and_has_no_secret(chromium, sandbox, monkeypatch):
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What one browser and its driver look like, started by somebody with a secret."""
+
+    status: dict
+    environments: list
+    commands: list
+    ours: list
+    """Command and environment of every process that we have started, the driver's too."""
+    namespaces: list
+    """Of the processes that run pages."""
+    files: set
+    left: list
+    """Files that are there once it has stopped."""
+
+
+@contextmanager
+def temporary_files():
+    """Yield a directory for temporary files that every user may enter, under a path of some length."""
+    with (
+        TemporaryDirectory(prefix="thresher-test-", dir="/tmp") as name,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        Path(name).chmod(0o755)
+        patch.setenv("TMPDIR", name)
+        patch.setattr("tempfile.tempdir", name)
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def seen(chromium, sandbox):
+    with temporary_files() as temporary, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+
+        def look(pids):
+            (directory,) = temporary.iterdir()
+            assert os.environ["TMPDIR"] == str(temporary)
+            mine = [process.pid for process in process_tree(os.getpid())[1:]]
+            return {
+                "environments": [environment(pid) for pid in pids],
+                "status": {pid: lines(pid) for pid in pids},
+                "commands": [words(pid) for pid in pids],
+                "ours": [(words(pid), environment(pid)) for pid in mine],
+                "namespaces": [namespaces(pid) for pid in pids if b"--type=renderer" in words(pid)],
+                "files": {re.sub(r"-\w+$", "", path.name) for path in directory.iterdir()},
+            }
+
+        found = asyncio.run(running(chromium, look, sandbox=sandbox))
+        return Seen(**found, left=list(temporary.iterdir()))
+
+
+def test_every_process_is_unprivileged_and_has_no_secret(seen, sandbox):
     walls = probe_confinement()
-
-    def look(pids):
-        environments = [Path(f"/proc/{pid}/environ").read_bytes() for pid in pids]
-        return {pid: lines(pid) for pid in pids}, environments, [words(pid) for pid in pids]
-
-    status, environments, commands = await running(chromium, look, sandbox=sandbox)
-    found = [each for each in status.values() if each and not each["State"].startswith("Z")]
+    found = [each for each in seen.status.values() if each and not each["State"].startswith("Z")]
     assert len(found) >= 3
-    assert not any(SECRET.encode() in environment for environment in environments)
-    assert any(b"--no-sandbox" in command for command in commands) != sandbox
+    assert not any(SECRET.encode() in environment for environment in seen.environments)
+    assert any(b"--no-sandbox" in command for command in seen.commands) != sandbox
     for each in found:
         assert "0" not in each["Uid"].split()
         assert each["NoNewPrivs"] == "1"
@@ -84,49 +134,28 @@ async def test_every_process_is_unprivileged_and_has_no_secret(chromium, sandbox
         assert {each["Uid"].split()[0] for each in found} == {"65534"}
 
 
-async def test_the_driver_has_no_secret(chromium, sandbox, monkeypatch):
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-
-    def look(_):
-        mine = [process.pid for process in process_tree(os.getpid())[1:]]
-        return [(words(pid), Path(f"/proc/{pid}/environ").read_bytes()) for pid in mine]
-
-    found = await running(chromium, look, sandbox=sandbox)
-    assert any(b"run-driver" in command for command, _ in found)
-    assert [command for command, environment in found if SECRET.encode() in environment] == []
+def test_the_driver_has_no_secret(seen):
+    assert any(b"run-driver" in command for command, _ in seen.ours)
+    assert [command for command, environment in seen.ours if SECRET.encode() in environment] == []
     assert "PLAYWRIGHT_NODEJS_PATH" not in os.environ
 
 
-async def test_processes_that_run_pages_have_their_own_namespaces(sandboxed):
-    def look(pids):
-        return [namespaces(pid) for pid in pids if b"--type=renderer" in words(pid)]
-
-    renderers, ours = await running(sandboxed, look), namespaces("self")
-    assert renderers
-    assert all(theirs != mine for found in renderers for theirs, mine in zip(found, ours, strict=True))
+@pytest.mark.usefixtures("sandboxed")
+def test_processes_that_run_pages_have_their_own_namespaces(seen):
+    ours = namespaces("self")
+    assert seen.namespaces
+    assert all(theirs != mine for found in seen.namespaces for theirs, mine in zip(found, ours, strict=True))
 
 
 @pytest.fixture
-def temporary(monkeypatch):
-    """Return a directory for temporary files that every user may enter, under a path of some length."""
-    with TemporaryDirectory(prefix="thresher-test-", dir="/tmp") as name:
-        Path(name).chmod(0o755)
-        monkeypatch.setenv("TMPDIR", name)
-        monkeypatch.setattr("tempfile.tempdir", name)
-        yield Path(name)
+def temporary():
+    with temporary_files() as directory:
+        yield directory
 
 
-async def test_all_files_of_a_browser_lie_in_one_directory_that_is_removed_with_it(
-    chromium, sandbox, temporary
-):
-    def look(_):
-        (directory,) = temporary.iterdir()
-        assert os.environ["TMPDIR"] == str(temporary)
-        return {re.sub(r"-\w+$", "", path.name) for path in directory.iterdir()}
-
-    found = await running(chromium, look, sandbox=sandbox)
-    assert found == {"t", "playwright_chromiumdev_profile", "playwright-artifacts"}
-    assert list(temporary.iterdir()) == []
+def test_all_files_of_a_browser_lie_in_one_directory_that_is_removed_with_it(seen):
+    assert seen.files == {"t", "playwright_chromiumdev_profile", "playwright-artifacts"}
+    assert seen.left == []
 
 
 KILLED = """
@@ -197,6 +226,7 @@ async def test_without_namespaces_a_browser_is_refused_in_one_line_that_names_th
         await start_browser(without_namespaces, sandbox=True)
 
 
+@pytest.mark.slow
 async def test_a_browser_runs_without_its_sandbox_if_the_user_says_so(without_namespaces):
     browser = await start_browser(without_namespaces, sandbox=False)
     assert browser.is_alive

@@ -267,7 +267,7 @@ def test_a_page_gets_one_burst_from_its_own_host_and_then_what_the_delay_allows(
 
 
 @pytest.mark.usefixtures("chromium")
-@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("own", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_host_that_answers_429_to_a_subresource_receives_no_more_requests(crawl, site, own):
     busy = page("x", "Retry-After: 60", kind="text/plain", status="429 Too Many Requests")
     with Server({f"/{n}": busy for n in range(20)}, "127.0.0.2").in_thread() as other:

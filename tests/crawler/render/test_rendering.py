@@ -92,6 +92,7 @@ def test_text_comes_from_the_dom_and_subresources_are_no_documents(crawl, site):
     }
 
 
+@pytest.mark.slow
 def test_a_page_of_web_components_is_crawled_and_its_text_extracted(crawl, site):
     told = " ".join(["What is in a shadow root is text of the page like any other."] * 10)
     code = f"""
@@ -130,7 +131,7 @@ def documents(store, name):
     ("allowed", "expected"),
     [
         (("127.0.0.1/32", "127.0.0.2/32"), {"/own"}),
-        (("127.0.0.0/8",), {"/own", "/other"}),
+        pytest.param(("127.0.0.0/8",), {"/own", "/other"}, marks=pytest.mark.slow),
     ],
 )
 def test_a_page_reaches_the_private_network_that_it_came_from_and_no_other(crawl, site, allowed, expected):
@@ -199,7 +200,7 @@ def test_a_browser_that_is_killed_is_replaced_and_its_page_rendered_again(crawl,
     assert not any(b"chromium" in _command(one.pid) for one in process_tree(browser))
 
 
-@pytest.mark.parametrize("code", ["fetch('/never')", "while (true) {}"])
+@pytest.mark.parametrize("code", [pytest.param("fetch('/never')", marks=pytest.mark.slow), "while (true) {}"])
 def test_nothing_of_the_browser_outlives_a_worker_that_is_killed(crawl, site, code):
     site.answers |= {
         "/": shell(f"fetch('/begun'); setTimeout(() => {{ {code} }}, 300)"),

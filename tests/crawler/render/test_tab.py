@@ -99,7 +99,11 @@ def test_a_subresource_that_robots_rules_forbid_is_not_requested(stage):
         (shell("location.href = '/elsewhere'", "here"), "/elsewhere"),
         (page("<head><meta http-equiv=refresh content='0;url=/refreshed'></head><body>here"), "/refreshed"),
         pytest.param(shell("location = '/file.zip'", "here"), "/file.zip", marks=pytest.mark.slow),
-        (shell("document.forms[0].submit()", "here<form action=/found><input name=q></form>"), "/found?q="),
+        pytest.param(
+            shell("document.forms[0].submit()", "here<form action=/found><input name=q></form>"),
+            "/found?q=",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_navigation_is_a_link_and_the_page_stays(stage, page_, target):

@@ -66,7 +66,7 @@ def dead(crawl, worker, *, compression="gzip", revisit=None, pages=2):
     return archive, refs
 
 
-@pytest.mark.parametrize("compression", ["gzip", "zstd"])
+@pytest.mark.parametrize("compression", ["gzip", pytest.param("zstd", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("sealed", [False, True])
 def test_a_revisit_is_settled_with_the_links_of_the_record_that_it_refers_to(
     crawl, site, compression, sealed
@@ -187,7 +187,7 @@ def records(crawl):
     ]
 
 
-@pytest.mark.parametrize("revisits", [False, True])
+@pytest.mark.parametrize("revisits", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_payloads_are_in_memory_for_one_lease_at_a_time(crawl, site, revisits):
     paths = [f"/{number}" for number in range(6)]
     for number, path in enumerate(paths):

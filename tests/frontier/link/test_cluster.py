@@ -169,6 +169,7 @@ async def test_a_crawl_on_a_cluster_has_64_partitions_over_all_masters(cluster, 
     assert crawl not in await crawl_names(link)
 
 
+@pytest.mark.slow
 async def test_a_replica_takes_its_masters_place_and_slots_move_under_a_crawl(cluster, link: Link, crawl):
     fleet = Fleet(link, crawl, hosts=60, pages=5)
 

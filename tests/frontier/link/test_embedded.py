@@ -209,8 +209,10 @@ def test_damaged_data_is_unavailable_in_one_line(tmp_path: Path):
     assert not running(tmp_path)
 
 
-async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page_once(tmp_path: Path, found):
-    pages, kills = 300, 4
+@pytest.mark.parametrize(("pages", "kills"), [(120, 2), pytest.param(300, 4, marks=pytest.mark.slow)])
+async def test_a_crawl_whose_server_is_killed_again_and_again_settles_every_page_once(
+    tmp_path: Path, found, pages, kills
+):
     accepted = killed = 0
 
     async def patiently(call):

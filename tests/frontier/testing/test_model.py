@@ -627,7 +627,7 @@ def examine(address, partitions, examples, steps):
 
 @pytest.mark.parametrize("partitions", [1, 4])
 def test_the_server_and_the_model_agree_after_every_step(address, partitions):
-    examine(address, partitions, examples=12, steps=10)
+    examine(address, partitions, examples=5, steps=10)
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core import CorruptData
 from frontier import Frontier, HostRelease, Outcome, Scope, Settlement
 from frontier.link.connect import connect
+from tests.examples import few_examples
 
 _serial = count()
 
@@ -251,7 +252,7 @@ ACTS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=few_examples(8, of=25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(acts=ACTS)
 def test_in_whatever_order_it_happens_every_url_is_granted_until_it_is_settled(address, found, grants, acts):
     async def run():

@@ -95,11 +95,13 @@ def run(pool):
     return removals
 
 
-def test_ten_increments_have_the_removals_of_one_batch(tmp_path, run):
+@pytest.mark.parametrize("parts", [3, pytest.param(10, marks=pytest.mark.slow)])
+def test_increments_have_the_removals_of_one_batch(tmp_path, run, parts):
     documents = corpus(300)
     grown, whole = DirectoryStore(tmp_path / "grown"), DirectoryStore(tmp_path / "whole")
-    for part in range(10):
-        some = documents[part * 30 : part * 30 + 30]
+    size = len(documents) // parts
+    for part in range(parts):
+        some = documents[part * size : part * size + size]
         put_part(grown, "main", f"part-{part}", some)
         put_part(whole, "main", f"part-{part}", some)
         last = run(grown)
@@ -313,9 +315,7 @@ def in_a_process(root, left):
     return process.exitcode, changes.value
 
 
-@pytest.mark.parametrize(
-    "share", [0.3, 0.6, 0.9, *(pytest.param(n / 40, marks=pytest.mark.slow) for n in range(40))]
-)
+@pytest.mark.parametrize("share", [0.61, *(pytest.param(n / 40, marks=pytest.mark.slow) for n in range(40))])
 def test_a_run_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(tmp_path, run, share):
     documents = corpus(80, seed=8)
     for name in ("whole", "killed"):

@@ -188,7 +188,11 @@ def test_an_item_is_not_blamed_for_what_others_do_to_its_worker(files, pool):
 @pytest.mark.parametrize(
     ("work", "reason"),
     [
-        (killed_always, r"its worker died 10 times, the last time at item 3 \(exit code -9\)"),
+        pytest.param(
+            killed_always,
+            r"its worker died 10 times, the last time at item 3 \(exit code -9\)",
+            marks=pytest.mark.slow,
+        ),
         (crash_whatever_is_left_out, r"item 2 crashes its worker even when it is left out \(exit code -11\)"),
         (refuse, r"main/part-1: cannot be read"),
         (blunder, r"KeyError: 'nobody thought of it'"),

@@ -92,6 +92,7 @@ def test_a_part_is_a_child_of_its_step(crawled):
     assert part.attributes["thresher.run"] == step.attributes["thresher.run"]
 
 
+@pytest.mark.slow
 def test_a_sampler_takes_some_of_the_pages_and_the_parent_may_be_anothers(project):
     with collecting() as collector:
         thresher(
@@ -160,7 +161,9 @@ WRONG = (
 )
 
 
-@pytest.mark.parametrize("variable", WRONG)
+@pytest.mark.parametrize(
+    "variable", [WRONG[0], *(pytest.param(one, marks=pytest.mark.slow) for one in WRONG[1:])]
+)
 def test_a_wrong_variable_is_one_line_for_a_command_and_no_hindrance_for_a_worker(variable):
     name, _, value = variable.partition("=")
     environment = {

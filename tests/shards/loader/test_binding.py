@@ -147,7 +147,8 @@ def everything(export, cache):
         ("manifest.json", 11),
         (f"{WEB}0.tokens", 3),
         (f"{WEB}0.best-fit-{LENGTH}.plan", 3),
-        (f"{WEB}0.refs.parquet", 11),
+        (f"{WEB}0.refs.parquet", 61),
+        pytest.param(f"{WEB}0.refs.parquet", 11, marks=pytest.mark.slow),
     ],
 )
 def test_a_flip_anywhere_is_refused_in_one_line(export, tmp_path, name, step):

@@ -210,7 +210,8 @@ print(digest.hexdigest())
 """
 
 
-def test_processes_that_are_killed_leave_a_cache_that_others_can_use(bucket, export, tmp_path):
+@pytest.mark.parametrize("times", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_processes_that_are_killed_leave_a_cache_that_others_can_use(bucket, export, tmp_path, times):
     """Two at a time in a cache that has just room for both: they download, evict, wait for each other, and die."""
     largest = max(path.stat().st_size for path in export.rglob("*.tokens"))
     cache = tmp_path / "cache"
@@ -224,7 +225,7 @@ def test_processes_that_are_killed_leave_a_cache_that_others_can_use(bucket, exp
     whole = Loader(export, length=LENGTH, batch_size=2, shuffle="window", epochs=4, cache=tmp_path / "local")
     digest = hashlib.sha256(b"".join(batch["input_ids"].tobytes() for batch in whole)).hexdigest()
     moments = random.Random(2)
-    for _ in range(4):
+    for _ in range(times):
         pair = [started() for _ in range(2)]
         for process in pair:
             process.stdout.readline()

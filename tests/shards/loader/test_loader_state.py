@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from core import InputError
 from shards.loader.exact_loader import Loader
 from shards.loader.state import from_worker_state, to_worker_state
+from tests.examples import few_examples
 from tests.shards.loader.made_export import documents_of, make_export
 
 LENGTH = 32
@@ -130,7 +131,7 @@ JSON = st.recursive(
 FIELDS = ("format", "dataset", "length", "packing", "shuffle", "seed", "mix", "sequences", "last", "other")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=few_examples(100, of=300), deadline=None)
 @given(state=JSON, changes=st.dictionaries(st.sampled_from(FIELDS), JSON | st.integers(0, 70), max_size=3))
 @example(state=None, changes={"sequences": 60, "last": 4})
 def test_any_json_continues_the_run_or_is_refused_in_one_line(make, state, changes):

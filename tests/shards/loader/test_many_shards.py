@@ -39,7 +39,11 @@ def export(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"packing": "concat"}, {"packing": "none", "shuffle": "window"}],
+    [
+        pytest.param({}, marks=pytest.mark.slow),
+        {"packing": "concat"},
+        {"packing": "none", "shuffle": "window"},
+    ],
     ids=["best-fit", "concat", "windows"],
 )
 def test_5000_shards_are_read_with_64_open_files(export, options, tmp_path):

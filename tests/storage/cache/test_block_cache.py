@@ -24,6 +24,7 @@ from core import CorruptData, InputError
 from storage.cache import block
 from storage.cache.block_cache import Cache, default_directory
 from storage.cache.cache_space import CacheSpace, disk_bytes
+from tests.examples import few_examples
 from tests.storage.faults import failing_at
 
 MIB = 1 << 20
@@ -309,7 +310,7 @@ def test_a_fetcher_that_is_killed_frees_those_who_wait(cache: Cache):
     assert_in_order(cache)
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("code", [errno.ENOSPC, pytest.param(errno.EIO, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("before", ["nothing", "the block", "a full cache", "a damaged block"])
 def test_failing_at_any_system_call_the_read_succeeds_and_the_cache_recovers(tmp_path: Path, before, code):
     """Every call fails from one on: what is left is what a kill right before it leaves."""
@@ -520,5 +521,6 @@ class Reads(RuleBasedStateMachine):
 
 def test_it_is_a_dictionary_that_may_forget(tmp_path: Path):
     run_state_machine_as_test(
-        cast(Any, lambda: Reads(tmp_path)), settings=settings(max_examples=60, stateful_step_count=25)
+        cast(Any, lambda: Reads(tmp_path)),
+        settings=settings(max_examples=few_examples(20, of=60), stateful_step_count=25),
     )

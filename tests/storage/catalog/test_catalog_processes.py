@@ -99,7 +99,13 @@ def many(store, sources, parts):
 
 
 @pytest.mark.parametrize(
-    ("work", "at"), [("refresh", 1), ("refresh", 520), ("refresh", 605), ("rebuild", 520)]
+    ("work", "at"),
+    [
+        pytest.param("refresh", 1, marks=pytest.mark.slow),
+        ("refresh", 520),
+        pytest.param("refresh", 605, marks=pytest.mark.slow),
+        ("rebuild", 520),
+    ],
 )
 def test_killed_in_the_middle_it_is_as_it_was_and_the_next_one_does_it(
     url, tmp_path: Path, store: DirectoryStore, work, at
@@ -138,6 +144,7 @@ def test_killed_before_its_first_refresh_was_done_it_is_empty(url, tmp_path: Pat
     assert len(catalog.sources()) == 2
 
 
+@pytest.mark.parametrize("url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 def test_many_processes_refresh_and_rebuild_while_parts_are_sealed_and_deleted(
     url, tmp_path: Path, store: DirectoryStore
 ):

@@ -91,7 +91,9 @@ def test_a_put_that_comes_second_after_a_lost_request_is_told_so(bucket, bucket_
     assert bucket.read("name") == b"other"
 
 
-@pytest.mark.parametrize("fault", [LoseReply(), CorruptRequest()], ids=repr)
+@pytest.mark.parametrize(
+    "fault", [LoseReply(), pytest.param(CorruptRequest(), marks=pytest.mark.slow)], ids=repr
+)
 @pytest.mark.parametrize(
     ("method", "path"),
     [

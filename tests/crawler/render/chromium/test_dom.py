@@ -49,7 +49,7 @@ def test_text_and_links_of_a_shadow_root_are_seen_where_their_host_stands(stage,
     assert "<x-card><p>shadow " in said(found)
 
 
-@pytest.mark.parametrize("mode", ["open", "closed"])
+@pytest.mark.parametrize("mode", [pytest.param("open", marks=pytest.mark.slow), "closed"])
 def test_a_shadow_root_that_the_page_declares_is_seen_like_any_other(stage, mode):
     declared = f"<x-a><template shadowrootmode={mode}><p>declared <a href=/d>x</a></p></template></x-a>"
     found, _ = stage.render({"/": page(f"<!doctype html><body>{declared}")})
@@ -57,7 +57,7 @@ def test_a_shadow_root_that_the_page_declares_is_seen_like_any_other(stage, mode
     assert paths(found) == {"d"}
 
 
-@pytest.mark.parametrize("mode", ["open", "closed"])
+@pytest.mark.parametrize("mode", [pytest.param("open", marks=pytest.mark.slow), "closed"])
 def test_slotted_nodes_stand_in_their_slot_and_others_are_hidden(stage, mode):
     declared = f"""
       <x-a>
@@ -74,6 +74,7 @@ def test_slotted_nodes_stand_in_their_slot_and_others_are_hidden(stage, mode):
     assert "<slot" not in said(found)
 
 
+@pytest.mark.slow
 def test_slots_within_slots_are_followed(stage):
     declared = """
       <x-outer>
@@ -96,25 +97,27 @@ def test_text_in_shadow_roots_belongs_to_the_main_text(stage):
 @pytest.mark.parametrize(
     ("code", "head", "expected"),
     [
-        ("history.pushState({}, '', '/a/b/c')", "", "a/b/rel"),
+        pytest.param("history.pushState({}, '', '/a/b/c')", "", "a/b/rel", marks=pytest.mark.slow),
         pytest.param("history.replaceState({}, '', '/a/b/c?q')", "", "a/b/rel", marks=pytest.mark.slow),
         pytest.param("history.pushState({}, '', '?q=1')", "", "rel", marks=pytest.mark.slow),
         ("history.pushState({}, '', '/a/b/c')", "<base href='d/'>", "d/rel"),
         pytest.param(
             "history.pushState({}, '', '/a/b/c')", "<base href='/d/'>", "d/rel", marks=pytest.mark.slow
         ),
-        (
+        pytest.param(
             "document.head.append(Object.assign(document.createElement('base'), {href: '/late/'}))",
             "",
             "late/rel",
+            marks=pytest.mark.slow,
         ),
         ("document.querySelector('base').remove()", "<base href='/gone/'>", "rel"),
-        (
+        pytest.param(
             "document.querySelector('base').href = '/other/'",
             "<base href='/one/'><base href='/two/'>",
             "other/rel",
+            marks=pytest.mark.slow,
         ),
-        ("location.hash = '#/route'", "", "rel"),
+        pytest.param("location.hash = '#/route'", "", "rel", marks=pytest.mark.slow),
     ],
 )
 def test_relative_links_are_resolved_against_the_final_address_of_the_page(stage, code, head, expected):
@@ -197,7 +200,7 @@ def test_elements_named_like_properties_hide_nothing(stage):
 
 
 @pytest.mark.parametrize("mode", [pytest.param("open", marks=pytest.mark.slow), "closed"])
-def test_a_page_is_read_however_deep_it_is_nested_and_however_long(stage, mode):
+def test_a_page_is_read_however_deep_it_is_nested(stage, mode):
     code = f"""
       let at = document.querySelector('x-a').attachShadow({{mode: '{mode}'}});
       for (let i = 0; i < 1500; i++) at = at.appendChild(document.createElement('div'));
@@ -205,6 +208,11 @@ def test_a_page_is_read_however_deep_it_is_nested_and_however_long(stage, mode):
     """
     found, _ = stage.render({"/": shell(code, "<x-a></x-a>")})
     assert "the bottom" in said(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["open", "closed"])
+def test_a_page_is_read_however_long_it_is(stage, mode):
     code = f"""
       const root = document.querySelector('x-a').attachShadow({{mode: '{mode}'}});
       for (let i = 0; i < 30000; i++) root.append(document.createElement('p'), 'some text ');
@@ -261,6 +269,7 @@ def test_elements_that_come_into_view_are_loaded_as_far_as_a_reader_might_scroll
     assert seen(found) == "abovebelow came late"
 
 
+@pytest.mark.slow
 def test_a_refresh_that_a_script_inserts_is_a_link_and_the_page_stays(stage):
     code = (
         "document.head.append(Object.assign(document.createElement('meta'), "
