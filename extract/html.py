@@ -66,6 +66,7 @@ def extract(
         resolve = _resolver(page.metadata, url) if links else None
         text = layout.markdown(chosen, resolve) if markdown else layout.plain(chosen)
         found = EngineFacts()
+    page.release()
     if not text.strip():
         return Skip(reason="no_text")
     stated = {

@@ -6,11 +6,11 @@ only from the markup that is made for it. If the page states a fact twice, the m
 first of equal ones.
 """
 
-import re
-from collections.abc import Container, Iterator, Sequence
+import sys
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, tee
 from urllib.parse import urljoin, urlsplit
 
 from extract.fact_formats import LANGUAGE, creative_commons
@@ -95,6 +95,8 @@ def read_page_facts(page: ParsedPage, url: str, meta_names: Container[str]) -> P
     whole = next(filter(None, (" ".join(text.split()) for text in titles)), "") or meta.get("og:title", "")
     language = _language(elements, meta)
     sites = list(_sites(meta, nodes, url))
+    # Both are read only as far as they are needed.
+    lines_for_author, lines_for_date = tee(_beside_headline(page, whole))
     return PageFacts(
         page_title=whole[:MAX_TITLE_LENGTH],
         title=choose_title(
@@ -109,9 +111,9 @@ def read_page_facts(page: ParsedPage, url: str, meta_names: Container[str]) -> P
             nodes,
             [(element.text, "marked author") for element in elements if element.tag == "author"],
             chain(
-                _named_lines(page, BYLINE_NAMES),
-                _beside_headline(page, whole),
-                _lines(page, MAX_BYLINE_LENGTH),
+                _named_lines(page, _names_byline),
+                lines_for_author,
+                _lines(page, most=MAX_BYLINE_LENGTH),
             ),
             sites,
         ),
@@ -120,10 +122,10 @@ def read_page_facts(page: ParsedPage, url: str, meta_names: Container[str]) -> P
             nodes,
             elements,
             chain(
-                _beside_headline(page, whole),
-                _named_lines(page, DATE_NAMES),
-                _lines(page, MAX_LINE_LENGTH),
-                _lines(page),
+                lines_for_date,
+                _named_lines(page, _names_date),
+                _lines(page, most=MAX_LINE_LENGTH),
+                _lines(page, least=MAX_LINE_LENGTH + 1),
             ),
             url,
             month_first=language.lower() in MONTH_FIRST,
@@ -198,30 +200,33 @@ def _beside_headline(page: ParsedPage, title: str) -> Iterator[tuple[str, str]]:
             yield block.text, "beside headline"
 
 
-def _lines(page: ParsedPage, longest: int | None = None) -> Iterator[tuple[str, str]]:
-    """Yield the first and the last lines of the page outside of comments, up to a length."""
+def _lines(page: ParsedPage, *, least: int = 0, most: int = sys.maxsize) -> Iterator[tuple[str, str]]:
+    """Yield the first and the last lines of the page outside of comments, of `least` to `most` characters."""
     blocks = page.blocks
     if len(blocks) > MAX_FIRST_LINES + MAX_LAST_LINES:
         blocks = [*blocks[:MAX_FIRST_LINES], *blocks[-MAX_LAST_LINES:]]
     for block in blocks:
-        if (longest is None or block.length <= longest) and not block.box.comments:
+        if least <= block.length <= most and not block.box.comments:
             yield block.text, "line"
 
 
-@lru_cache(maxsize=1 << 14)
-def _matches(pattern: re.Pattern[str], names: str) -> bool:
-    return pattern.search(names) is not None
+# Each pattern has a cache of its own, because the hash of a pattern takes longer than most searches.
+@lru_cache(maxsize=1 << 13)
+def _names_byline(names: str) -> bool:
+    return BYLINE_NAMES.search(names) is not None
 
 
-def _named_lines(page: ParsedPage, names: re.Pattern[str]) -> Iterator[tuple[str, str]]:
-    """Yield the short lines of small boxes with such names."""
+@lru_cache(maxsize=1 << 13)
+def _names_date(names: str) -> bool:
+    return DATE_NAMES.search(names) is not None
+
+
+def _named_lines(page: ParsedPage, fits: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+    """Yield the short lines of small boxes whose names fit."""
     found = (
         (block.text, f"class {box.names}")
         for box in page.boxes
-        if box.names
-        and box.first < box.last <= box.first + 3
-        and not box.comments
-        and _matches(names, box.names)
+        if box.names and box.first < box.last <= box.first + 3 and not box.comments and fits(box.names)
         for block in page.blocks[box.first : box.last]
         if block.length <= MAX_LINE_LENGTH
     )

@@ -4,7 +4,7 @@
 2. A `Box` is an element that begins and ends on a line of its own. It contains the blocks from `first` (included) to
    `last` (excluded). Boxes are in the order in which they begin, and each refers to the box around it.
 
-`extract.page.page_reader` creates them; nothing changes them afterwards.
+`extract.page.page_reader` creates them; nothing changes them until `ParsedPage.release`.
 """
 
 import re
@@ -106,3 +106,12 @@ class ParsedPage:
     """Whether the blocks have their inline marks."""
     concealed: int = 0
     """Characters in `noscript` and in elements that an attribute hides, which were not read."""
+
+    def release(self) -> None:
+        """Drop the references from boxes to their children. Call it when the page is no longer needed.
+
+        Boxes refer to the boxes around them, so without this only the garbage collector would free a page. Its runs
+        took a sixth of the CPU time of extraction.
+        """
+        for box in self.boxes:
+            box.children = ()

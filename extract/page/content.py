@@ -67,10 +67,12 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     In a discussion, readers' comments are content. Discussions, references and products are taken as a whole, not only
     the parts that read like an article.
     """
-    excluded = excluded_boxes(
-        page.boxes,
-        lambda box: kind != "discussion" and box.comments and box.last - box.first < len(page.blocks),
+    comments = (
+        box
+        for box in page.boxes
+        if box.comments and kind != "discussion" and box.last - box.first < len(page.blocks)
     )
+    excluded = excluded_boxes(page.boxes, comments)
     if kind == "reference" and (found := choose_reference(page, title)):
         return found
     if kind == "discussion" and (found := choose_posts(page, title)):
@@ -79,16 +81,9 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     good = [block.length if is_text(block) else 0 for block in page.blocks]
     sums = [0, *accumulate(good)]
     notices = _notices(page.blocks, sum(good))
-    structural = excluded_boxes(
-        page.boxes,
-        lambda box: (
-            excluded[box.number]
-            or (
-                box.is_navigation
-                and sums[box.last] - sums[box.first] < max(MAX_NAVIGATION, MAX_NAVIGATION_SHARE * sums[-1])
-            )
-        ),
-    )
+    most = max(MAX_NAVIGATION, MAX_NAVIGATION_SHARE * sums[-1])
+    navigation = (box for box in page.boxes if box.is_navigation and sums[box.last] - sums[box.first] < most)
+    structural = excluded_boxes(page.boxes, navigation, excluded)
     best: list[Block] = []
     for strict, weighed, cleaned in PASSES:
         excluded_in_pass = _unlikely(page, good, structural, kind) if strict else structural
@@ -134,9 +129,8 @@ def _below_headline(
     inside = (*page.blocks[scope.first : head], *page.blocks[head + 1 : scope.last])
     if any(id(block) in chosen for block in inside):
         return []
-    outside = excluded_boxes(
-        page.boxes, lambda box: excluded[box.number] or box.last <= scope.first or box.first >= scope.last
-    )
+    others = (box for box in page.boxes if box.last <= scope.first or box.first >= scope.last)
+    outside = excluded_boxes(page.boxes, others, excluded)
     scores = Scores(page, good, outside, frozenset(), weighed=True)
     inner = _content(scores, title, kind, excluded, cleaned=True)
     return inner if characters(inner) >= MIN_INNER * characters(found) else []
@@ -171,16 +165,14 @@ def _unlikely(page: ParsedPage, good: Sequence[int], excluded: Sequence[bool], k
     sums = [0]
     for block, size in zip(page.blocks, good, strict=True):
         sums.append(sums[-1] + (0 if excluded[block.box.number] else size))
-    return excluded_boxes(
-        page.boxes,
-        lambda box: (
-            excluded[box.number]
-            or (
-                sums[box.last] - sums[box.first] < box.unlikely * sums[-1]
-                and not (is_discussion and box.comments)
-            )
-        ),
+    unlikely = (
+        box
+        for box in page.boxes
+        if box.unlikely
+        and sums[box.last] - sums[box.first] < box.unlikely * sums[-1]
+        and not (is_discussion and box.comments)
     )
+    return excluded_boxes(page.boxes, unlikely, excluded)
 
 
 def _content(

@@ -41,15 +41,14 @@ def _live(page: ParsedPage, excluded: Sequence[bool], head: int | None, least: f
     """Return for each block whether it may be content: no box around it is at least so unlikely, unless the headline
     is in that box too.
     """
-    unlikely = excluded_boxes(
-        page.boxes,
-        lambda box: (
-            excluded[box.number]
-            or box.is_navigation
-            or _is_link_list(box, page)
-            or (box.unlikely >= least and (head is None or not box.first <= head < box.last))
-        ),
+    roots = (
+        box
+        for box in page.boxes
+        if box.is_navigation
+        or (box.unlikely >= least and (head is None or not box.first <= head < box.last))
+        or _is_link_list(box, page)
     )
+    unlikely = excluded_boxes(page.boxes, roots, excluded)
     return [
         not unlikely[block.box.number] and not _is_linked(block) and not is_furniture(block)
         for block in page.blocks

@@ -109,12 +109,12 @@ class Reader(BoxReader):
         """Do nothing. lxml's parser target interface requires this method."""
 
     def page(self) -> ParsedPage:
-        """Return the page. Call it once, after the parser has finished."""
+        """Return the page. Call it once, after the parser has finished; the reader is empty afterwards."""
         self._flush()
         self.boxes[0].last = len(self.blocks)
         if self._is_typeset:
             self.blocks = [_with_delimiters(block) for block in self.blocks]
-        return ParsedPage(
+        page = ParsedPage(
             boxes=self.boxes,
             blocks=self.blocks,
             metadata=self.metadata,
@@ -122,6 +122,9 @@ class Reader(BoxReader):
             concealed=self.concealed,
             has_marks=self._has_marks,
         )
+        # The reader holds methods of its own. Without these its memory is freed at once, not by the garbage collector.
+        vars(self).clear()
+        return page
 
     def _html(self, tag: str, attributes: Mapping[str, str]) -> None:
         self.metadata.append(MetadataElement(tag, dict(attributes)))

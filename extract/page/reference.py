@@ -37,14 +37,14 @@ def _navigation(page: ParsedPage) -> list[bool]:
     for block in page.blocks:
         sums.append(sums[-1] + block.length)
     most = MAX_COMMENTS * sums[-1]
-    return excluded_boxes(
-        page.boxes,
-        lambda box: (
-            not box.is_main
-            and (box.comments or box.unlikely >= ALWAYS_UNLIKELY)
-            and (box.tag in NAVIGATION or not box.comments or sums[box.last] - sums[box.first] < most)
-        ),
+    roots = (
+        box
+        for box in page.boxes
+        if (box.comments or box.unlikely >= ALWAYS_UNLIKELY)
+        and not box.is_main
+        and (box.tag in NAVIGATION or not box.comments or sums[box.last] - sums[box.first] < most)
     )
+    return excluded_boxes(page.boxes, roots)
 
 
 NAVIGATION = frozenset(("nav", "footer", "aside"))

@@ -5,8 +5,8 @@ boxes around it, fewer to farther ones. The tag and the names of a box add or su
 Scores are computed once a pass, and all sums in one loop.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import accumulate, islice
 
 from extract.page.boxes import Block, Box, ParsedPage
 
@@ -167,9 +167,21 @@ def ancestors(box: Box) -> Iterator[Box]:
         box = outer
 
 
-def excluded_boxes(boxes: Sequence[Box], rule: Callable[[Box], bool]) -> list[bool]:
-    """Return for each box whether the rule holds for it or for a box around it."""
-    out: list[bool] = []
-    for box in boxes:
-        out.append((box.parent is not None and out[box.parent.number]) or rule(box))
+def excluded_boxes(
+    boxes: Sequence[Box], roots: Iterable[Box], excluded: Sequence[bool] | None = None
+) -> list[bool]:
+    """Return for each box whether it is one of `roots` or inside one of them, or excluded already.
+
+    The time is that of copying `excluded`, and of visiting the boxes that are added.
+    """
+    out = [False] * len(boxes) if excluded is None else list(excluded)
+    for root in roots:
+        number, depth = root.number, root.depth
+        if not out[number]:
+            out[number] = True
+            # The boxes inside a box follow it directly.
+            for inner in islice(boxes, number + 1, None):
+                if inner.depth <= depth:
+                    break
+                out[inner.number] = True
     return out

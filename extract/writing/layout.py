@@ -8,6 +8,7 @@
 """
 
 from collections.abc import Iterable
+from functools import partial
 
 from extract.notation.inline_markdown import Resolver, escape, fenced, write_inline
 from extract.notation.table_grid import markdown_row, markdown_rule, plain_row
@@ -77,17 +78,15 @@ def markdown(blocks: Iterable[Block], resolve: Resolver | None = None) -> str:
 
 def _context_finder() -> ContextFinder:
     """Return a function that finds the context of a box; it visits each box only once."""
-    known: dict[int, BlockContext] = {}
+    return partial(_find_context, {})
 
-    def find_context(box: Box) -> BlockContext:
-        found = known.get(box.number)
-        if found is None:
-            found = known[box.number] = _inner_context(
-                BlockContext() if box.parent is None else find_context(box.parent), box
-            )
-        return found
 
-    return find_context
+def _find_context(known: dict[int, BlockContext], box: Box) -> BlockContext:
+    found = known.get(box.number)
+    if found is None:
+        around = BlockContext() if box.parent is None else _find_context(known, box.parent)
+        found = known[box.number] = _inner_context(around, box)
+    return found
 
 
 def _inner_context(around: BlockContext, box: Box) -> BlockContext:
