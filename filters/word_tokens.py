@@ -24,7 +24,7 @@ MAX_RUN = 20_000
 """Characters of a run that is split. A longer one is data, and one token."""
 MAX_JOINED = 256
 """Tokens of a run among which abbreviations and emoticons are looked for. Longer runs are data."""
-MAX_ADDRESS = 2048
+MAX_ADDRESS = 1024
 """Characters of a run that may be an address. Longer runs are data."""
 
 _QUOTES = "'\"”“`‘´’‚,„»«「」『』（）〔〕【】《》〈〉⟦⟧"

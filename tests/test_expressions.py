@@ -12,7 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from extract.facts.page_author import MAX_STATEMENT_LENGTH
+from extract.facts.page_facts import MAX_LINE_LENGTH
+from extract.facts.page_title import MAX_TITLE_LENGTH
 from extract.page.cues import MAX_CUE_LENGTH, MAX_JUNK_LENGTH, MAX_NOTICE_LENGTH
+from filters.rules.code_lines import MAX_LOOKED_AT
+from filters.word_tokens import MAX_ADDRESS
 from tests.attacks import TRIES, Samples, TooLongError, cpu_limit, slow_attack
 
 ROOT = Path(__file__).parents[1]
@@ -31,10 +36,17 @@ PACKAGES = (
 METHODS = frozenset({"match", "fullmatch", "search", "sub", "subn", "findall", "finditer", "split"})
 FUNCTIONS = METHODS | {"compile"}
 BOUNDED = {
+    "extract.facts.page_author._AND": MAX_STATEMENT_LENGTH,
+    "extract.facts.page_author._BY": MAX_STATEMENT_LENGTH,
+    "extract.facts.page_author._END": MAX_STATEMENT_LENGTH,
+    "extract.facts.page_author._SURELY_BY": MAX_LINE_LENGTH,
+    "extract.facts.page_title._SEPARATOR": MAX_TITLE_LENGTH,
     "extract.page.cues._COMMENTS": MAX_CUE_LENGTH,
     "extract.page.cues._JUNK": MAX_JUNK_LENGTH,
     "extract.page.cues._MORE": MAX_CUE_LENGTH,
     "extract.page.cues._NOTICE": MAX_NOTICE_LENGTH,
+    "filters.rules.code_lines._CODE": MAX_LOOKED_AT,
+    "filters.word_tokens._ADDRESS": MAX_ADDRESS,
 }
 """Expressions that are quadratic, and what they are given is checked for its length first: so many characters."""
 HANDED_OVER = {

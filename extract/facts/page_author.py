@@ -14,6 +14,8 @@ MAX_NAME_LENGTH = 200
 """Characters of an author's name at most."""
 MAX_WRITTEN_NAME = 60
 """Characters of a name in a line at most."""
+MAX_STATEMENT_LENGTH = 300
+"""Characters that are read of what may name authors. Some expressions here are quadratic."""
 MAX_AUTHORS = 20
 AUTHORS = (
     "author", "article:author", "dc.creator", "dcterms.creator", "dc.contributor", "citation_author",
@@ -110,7 +112,7 @@ def _statements(
 
 
 def _stated_names(text: str) -> Iterator[str]:
-    name = _BY.sub("", " ".join(text.split()))
+    name = _BY.sub("", " ".join(text.split())[: MAX_STATEMENT_LENGTH + 1])
     if 0 < len(name) <= MAX_NAME_LENGTH and not _ADDRESS.search(name) and not name.startswith("@"):
         yield name
 
@@ -119,7 +121,8 @@ def _written_names(text: str, *, is_marked: bool = False) -> Iterator[str]:
     """Yield the names in a line as people write it: `By Ann Lee and Bo Li, 12 May 2020`. A marked name may be that of
     a user, which begins with a small letter.
     """
-    line = _END.sub("", _BY.sub("", text.strip(), count=1)).strip(" ,.:;–-")
+    stated = text.strip()[:MAX_STATEMENT_LENGTH]
+    line = _END.sub("", _BY.sub("", stated, count=1)).strip(" ,.:;–-")
     for name in _AND.split(line):
         words = name.split()
         if (

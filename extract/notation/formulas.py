@@ -67,8 +67,8 @@ _SPECIAL = re.compile(f"[{re.escape(''.join(_SYMBOLS))}\u0391-\u03c9\u03d1\u03d5
 _COMMAND_LAST = re.compile(r"\\[A-Za-z]++\Z")
 _PADDED_BEGIN = re.compile(rf"(?<=\w) *+{BEGIN}")
 _PADDED_END = re.compile(rf"{END} *+(?=\w)")
-_INSIDE = r"((?:[^\\]|\\[^()\[\]])++)"
-_DELIMITED = re.compile(rf"\\\({_INSIDE}\\\)|\\\[{_INSIDE}\\\]")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_CLOSING = {"(": ")", "[": "]"}
 
 
 def write_formula(tex: str, *, is_block: bool = False) -> str:
@@ -98,9 +98,19 @@ def rewrite_delimiters(text: str, *, is_marked: bool = False) -> str:
     if "\\)" not in text and "\\]" not in text:
         return text
     begin, end = (BEGIN, END) if is_marked else ("", "")
-    return _DELIMITED.sub(
-        lambda found: f"{begin}{write_formula(found[1] or found[2], is_block=found[1] is None)}{end}", text
-    )
+    parts: list[str] = []
+    done = 0
+    opened: re.Match[str] | None = None
+    for found in _ESCAPE.finditer(text):
+        if found[1] in _CLOSING:
+            opened = found
+        elif found[1] in _CLOSING.values():
+            if opened is not None and _CLOSING[opened[1]] == found[1] and opened.end() < found.start():
+                formula = write_formula(text[opened.end() : found.start()], is_block=opened[1] == "[")
+                parts += [text[done : opened.start()], begin, formula, end]
+                done = found.end()
+            opened = None
+    return "".join([*parts, text[done:]])
 
 
 def symbol(text: str) -> str:

@@ -26,7 +26,7 @@ ELEMENTS = {
 """Marks of elements."""
 MIN_FENCE_LENGTH = 3
 
-_BEGIN = rf"(?:[{EMPHASIS}{STRONG}{CODE}]|{LINK}[^{TARGET_END}]*+{TARGET_END})"
+_BEGIN = rf"(?:[{EMPHASIS}{STRONG}{CODE}]|{LINK}[^{LINK}{TARGET_END}]*+{TARGET_END})"
 _END = "[\x14-\x17]"
 _TOKEN = re.compile(rf"({_BEGIN}|{_END}|[{formulas.BEGIN}{formulas.END}])")
 _MEETING = re.compile("\x14\x10|\x15\x11|\x16\x12")

@@ -19,6 +19,8 @@ from filters.dedup.zsets import SIGN, Rows, identity, sort_order
 Preference = Literal["source", "newest", "oldest", "longest", "shortest"]
 PREFERENCES: tuple[Preference, ...] = ("source", "newest", "oldest", "longest", "shortest")
 ID_DIGITS = 32
+DAY_MS = 86_400_000
+"""Pages are as new as each other if they were fetched on one day (UTC): the pace of a crawl decides nothing."""
 
 Words = npt.NDArray[np.uint64]
 
@@ -154,9 +156,9 @@ def _rank(rows: Rows, facts: TableFacts, preference: Preference) -> Any:
         case "source":
             return facts.source_rank
         case "newest":
-            return ~rows["fetched"]
+            return ~(rows["fetched"] // DAY_MS)
         case "oldest":
-            return rows["fetched"]
+            return rows["fetched"] // DAY_MS
         case "longest":
             return ~rows["text_bytes"]
         case "shortest":

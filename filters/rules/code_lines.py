@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 from filters.text import AnalyzedText, Finding
 
+MAX_LOOKED_AT = 200
+"""Characters of a line that are searched: its start says what it is, and the expression is quadratic."""
 _CODE = re.compile(
     r"^\s*(?:[$>]{1,3} \S|#include\b|#!/|</?\w+[^<>\n]*>|//|/\*|\*/|@\w+$"
     r"|(?:import|from|package|using|require|include) [\w.<\"']+"
@@ -38,8 +40,7 @@ class CodeLines:
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure the share of characters in lines of code."""
         total = sum(map(len, text.lines))
-        # The start of a line says what it is; a line of a megabyte is not searched to its end.
-        code = sum(len(line) for line in text.lines if _CODE.search(line[:200]))
+        code = sum(len(line) for line in text.lines if _CODE.search(line[:MAX_LOOKED_AT]))
         share = code / max(total, 1)
         limits = ((share > self.most, "too_much_code"), (share < self.least, "too_little_code"))
         return Finding(

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core import CorruptData, InputError
+from filters.dedup.document_rows import DAY_MS
 from filters.dedup.signature import minhash, signature_version, text_hash
 from pipeline.configuration import DedupConfig
 from pipeline.dedup_index import index_removals, index_state
@@ -52,7 +53,7 @@ def signed(documents, permutations=112):
         text_hashes=[text_hash(row[2]) for row in documents],
         text_bytes=[len(row[2]) for row in documents],
         payload_bytes=[2 * len(row[2]) for row in documents],
-        fetched_at_ms=[row[3] for row in documents],
+        fetched_at_ms=[row[3] * DAY_MS for row in documents],
         minhashes=np.array([minhash(row[2], permutations) for row in documents], np.uint32),
     )
 
