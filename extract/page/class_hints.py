@@ -70,6 +70,8 @@ _REFERENCE = re.compile(
     r"|(?:member|overview|package)summary$"
     r"|mw-(?:content-text|parser-output)$|qml(?:item|doc|proto)$|cppitem|haddock"
 )
+_NUMBER = re.compile(r"[0-9]{2,}+")
+"""Numbers of posts, items and the like. No pattern tells two of them apart, so they share one cache entry."""
 _BITS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 (
     _IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, _IS_SURE, _IS_VOICES, _IS_CONTENT,
@@ -121,11 +123,18 @@ def class_hints(class_: str, id_: str) -> ClassHints:
 def _hints(class_: str, id_: str) -> ClassHints:
     weight, every = 0, 0
     for attribute in (class_, id_):
+        if not attribute:
+            continue
         found = 0
-        for number, name in enumerate(attribute.lower().split()):
-            found |= _name(name, number == 0)
-        weight += 25 * (found & _IS_POSITIVE > 0) - 25 * (found & _IS_NEGATIVE > 0)
-        every |= found
+        is_first = True
+        for name in _NUMBER.sub("00", attribute.lower()).split():
+            found |= _name(name, is_first)
+            is_first = False
+        if found:
+            weight += 25 * (found & _IS_POSITIVE > 0) - 25 * (found & _IS_NEGATIVE > 0)
+            every |= found
+    if not every:
+        return NO_HINTS
     sure = every & (_IS_SURE | _IS_VOICES) > 0
     unlikely = 0.0
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
@@ -149,7 +158,10 @@ def _name(name: str, first: bool) -> int:
     """
     if _NEUTRAL.match(name):
         return 0
-    found = sum(bit for bit, pattern in _PATTERNS if pattern.search(name))
+    found = 0
+    for bit, pattern in _PATTERNS:
+        if pattern.search(name):
+            found |= bit
     if _CONTENT.match(name):
         found |= _IS_CONTENT
     if _POST.match(name):
