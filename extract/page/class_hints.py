@@ -84,6 +84,14 @@ _PATTERNS = tuple(
         strict=False,
     )
 )
+_WHOLE_PATTERNS = (
+    (_IS_CONTENT, _CONTENT),
+    (_IS_POST, _POST),
+    (_IS_FOOTER, _FOOTER),
+    (_IS_REFERENCE, _REFERENCE),
+)
+"""Patterns of which few names match any, all from their start."""
+_WHOLE = re.compile("|".join(pattern.pattern for _, pattern in _WHOLE_PATTERNS))
 ALWAYS_UNLIKELY = 2.0
 DOUBTFUL, LIKELY = 0.3, 0.8
 
@@ -135,6 +143,12 @@ def _hints(class_: str, id_: str) -> ClassHints:
             every |= found
     if not every:
         return NO_HINTS
+    return _hints_of_bits(weight, every)
+
+
+@lru_cache(maxsize=None)
+def _hints_of_bits(weight: int, every: int) -> ClassHints:
+    """Return the hints that bits stand for. There are few sets of bits, so many names share one object."""
     sure = every & (_IS_SURE | _IS_VOICES) > 0
     unlikely = 0.0
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
@@ -162,14 +176,10 @@ def _name(name: str, first: bool) -> int:
     for bit, pattern in _PATTERNS:
         if pattern.search(name):
             found |= bit
-    if _CONTENT.match(name):
-        found |= _IS_CONTENT
-    if _POST.match(name):
-        found |= _IS_POST
-    if _FOOTER.match(name):
-        found |= _IS_FOOTER
-    if _REFERENCE.match(name):
-        found |= _IS_REFERENCE
+    if _WHOLE.match(name):
+        for bit, pattern in _WHOLE_PATTERNS:
+            if pattern.match(name):
+                found |= bit
     if first and name.startswith("comment") and not name.startswith("commentary"):
         found |= _IS_COMMENTS
     return found
