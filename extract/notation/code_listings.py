@@ -77,6 +77,7 @@ _NAMES = {
     ),
     **dict.fromkeys(("math", "mathjax", "arithmatex", "tex2jax_process", "mathjax_process"), ListingPart.SOURCE),
 }  # fmt: skip
+_LOWER = frozenset((*_NAMES, *map(str.lower, _DRAWN)))
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -109,7 +110,10 @@ _NO_LANGUAGES = _words(
 @lru_cache(maxsize=1 << 14)
 def listing_part(class_: str) -> ListingPart | None:
     """Return the part that a class names; return None if it names none."""
-    for name in class_[:LONGEST].split():
+    class_ = class_[:LONGEST]
+    if _LOWER.isdisjoint(class_.lower().split()):
+        return None
+    for name in class_.split():
         if (found := _DRAWN.get(name) or _NAMES.get(name.lower())) is not None:
             return found
     return None

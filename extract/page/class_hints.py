@@ -70,6 +70,8 @@ _REFERENCE = re.compile(
     r"|(?:member|overview|package)summary$"
     r"|mw-(?:content-text|parser-output)$|qml(?:item|doc|proto)$|cppitem|haddock"
 )
+_NUMBER = re.compile(r"[0-9]{2,}+")
+"""Numbers of posts, items and the like. No pattern tells two of them apart, so they share one cache entry."""
 _BITS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 (
     _IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, _IS_SURE, _IS_VOICES, _IS_CONTENT,
@@ -82,6 +84,14 @@ _PATTERNS = tuple(
         strict=False,
     )
 )
+_WHOLE_PATTERNS = (
+    (_IS_CONTENT, _CONTENT),
+    (_IS_POST, _POST),
+    (_IS_FOOTER, _FOOTER),
+    (_IS_REFERENCE, _REFERENCE),
+)
+"""Patterns of which few names match any, all from their start."""
+_WHOLE = re.compile("|".join(pattern.pattern for _, pattern in _WHOLE_PATTERNS))
 ALWAYS_UNLIKELY = 2.0
 DOUBTFUL, LIKELY = 0.3, 0.8
 
@@ -121,11 +131,24 @@ def class_hints(class_: str, id_: str) -> ClassHints:
 def _hints(class_: str, id_: str) -> ClassHints:
     weight, every = 0, 0
     for attribute in (class_, id_):
+        if not attribute:
+            continue
         found = 0
-        for number, name in enumerate(attribute.lower().split()):
-            found |= _name(name, number == 0)
-        weight += 25 * (found & _IS_POSITIVE > 0) - 25 * (found & _IS_NEGATIVE > 0)
-        every |= found
+        is_first = True
+        for name in _NUMBER.sub("00", attribute.lower()).split():
+            found |= _name(name, is_first)
+            is_first = False
+        if found:
+            weight += 25 * (found & _IS_POSITIVE > 0) - 25 * (found & _IS_NEGATIVE > 0)
+            every |= found
+    if not every:
+        return NO_HINTS
+    return _hints_of_bits(weight, every)
+
+
+@lru_cache(maxsize=None)
+def _hints_of_bits(weight: int, every: int) -> ClassHints:
+    """Return the hints that bits stand for. There are few sets of bits, so many names share one object."""
     sure = every & (_IS_SURE | _IS_VOICES) > 0
     unlikely = 0.0
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
@@ -149,15 +172,14 @@ def _name(name: str, first: bool) -> int:
     """
     if _NEUTRAL.match(name):
         return 0
-    found = sum(bit for bit, pattern in _PATTERNS if pattern.search(name))
-    if _CONTENT.match(name):
-        found |= _IS_CONTENT
-    if _POST.match(name):
-        found |= _IS_POST
-    if _FOOTER.match(name):
-        found |= _IS_FOOTER
-    if _REFERENCE.match(name):
-        found |= _IS_REFERENCE
+    found = 0
+    for bit, pattern in _PATTERNS:
+        if pattern.search(name):
+            found |= bit
+    if _WHOLE.match(name):
+        for bit, pattern in _WHOLE_PATTERNS:
+            if pattern.match(name):
+                found |= bit
     if first and name.startswith("comment") and not name.startswith("commentary"):
         found |= _IS_COMMENTS
     return found

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from extract.page.boxes import Block
 
@@ -24,7 +23,7 @@ def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
     """Return the number of the headline's block, if the content begins with block `first`; return None if there is
     none.
     """
-    title_words = _words(title)
+    title_words = set(_WORD.findall(title.lower()))
     if not title_words:
         return None
     best, best_score = None, 0.0
@@ -32,7 +31,7 @@ def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
     for number, block in enumerate(blocks[: first + AHEAD + 1]):
         if block.length > longest:
             continue
-        words = _words(block.text)
+        words = set(_WORD.findall(block.text.lower()))
         heading = block.tag in {"h1", "h2", "h3", "h4", "h5", "h6"}
         if not words or (not heading and len(words) < 3):
             continue
@@ -46,12 +45,6 @@ def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
         if score > best_score or (score == best_score and number <= first):
             best, best_score = number, score
     return best
-
-
-@lru_cache(maxsize=1 << 12)
-def _words(text: str) -> frozenset[str]:
-    """Return the words of a line. They are cached, because a page is searched for its headline several times."""
-    return frozenset(_WORD.findall(text.lower()))
 
 
 def heading_of_page(title: str, blocks: Sequence[Block]) -> int | None:
