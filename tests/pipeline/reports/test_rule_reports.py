@@ -8,13 +8,22 @@ import pytest
 from rich.console import Console
 
 from core import InputError
+from pipeline.crawls.yields import part_domains
+from pipeline.domains import NO_DOMAIN
+from pipeline.engine import run_step
 from pipeline.funnel import TokenCounts, make_funnel, stage_counts
+from pipeline.inputs.ingest import ingest
+from pipeline.inputs.locate import locate_inputs
 from pipeline.reports import rule_tables
 from pipeline.reports.dropped_documents import EXCERPT, dropped_documents
 from pipeline.reports.published_bands import BANDS, MIN_DOCUMENTS, flags
 from pipeline.reports.rule_plots import draw_histograms, write_page
 from pipeline.reports.rule_scan import scan_rules
+from pipeline.steps import process
 from pipeline.steps.records.rule_set import with_settings
+from pipeline.terminal.progress import LineProgress
+from storage.directory_store import DirectoryStore
+from storage.manifest import manifests
 from tests.pipeline.steps.judged_sources import FILTERS, ingested, judge_all, process_all, table
 
 
@@ -79,6 +88,19 @@ def test_groups_add_up_to_all_documents(store, scan):
     one = next(row["id"] for row in table(store, "verdicts") if row["keep"])
     counts = scan_rules(store, ["s"], frozenset([one])).groups["source"]["s"]
     assert (counts.duplicates, counts.kept) == (1, scan.groups["source"]["s"].kept - 1)
+
+
+def test_documents_of_ingested_files_have_no_domain_and_are_counted(tmp_path, pool):
+    (tmp_path / "notes.txt").write_text("The old bridge over the river was built by hand. " * 9)
+    own = DirectoryStore(tmp_path / "data")
+    ingest(own, "notes", locate_inputs([tmp_path / "notes.txt"]))
+    step, parts = process.step(FILTERS), process.parts(own, "notes", FILTERS)
+    run_step.run_step(own, step, parts, process.work, pool=pool, progress=LineProgress())
+    assert {
+        name: counts.documents for name, counts in scan_rules(own, ["notes"]).groups["domain"].items()
+    } == {NO_DOMAIN: 1}
+    [manifest] = manifests(own, process.NAME, "notes")
+    assert [domain for domain, _ in part_domains(own, manifest)] == [NO_DOMAIN]
 
 
 def test_what_only_one_rule_drops_would_be_kept_without_it(store, scan, pool):
