@@ -1,6 +1,8 @@
 """What the report says of rules: samples of what they dropped, groups, overlap, histograms, published bands."""
 
 import io
+import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,8 @@ import pytest
 from rich.console import Console
 
 from core import InputError
+from filters.signals.signal_settings import SignalSettings
+from pipeline.configuration import FiltersConfig
 from pipeline.crawls.yields import part_domains
 from pipeline.domains import NO_DOMAIN
 from pipeline.engine import run_step
@@ -21,6 +25,7 @@ from pipeline.reports.rule_plots import draw_histograms, write_page
 from pipeline.reports.rule_scan import scan_rules
 from pipeline.steps import process
 from pipeline.steps.records.rule_set import with_settings
+from pipeline.steps.records.signal_files import stored_filters
 from pipeline.terminal.progress import LineProgress
 from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
@@ -101,6 +106,32 @@ def test_documents_of_ingested_files_have_no_domain_and_are_counted(tmp_path, po
     } == {NO_DOMAIN: 1}
     [manifest] = manifests(own, process.NAME, "notes")
     assert [domain for domain, _ in part_domains(own, manifest)] == [NO_DOMAIN]
+
+
+def test_signals_and_parameters_of_rules_have_their_numbers_and_thresholds(tmp_path, pool):
+    """Reports make rules from stored recipes; a rule that they do not know would seem to drop nothing."""
+    (tmp_path / "words.txt").write_text("valley\n")
+    (tmp_path / "notes.jsonl").write_text(
+        "".join(
+            f"{json.dumps({'text': text})}\n"
+            for text in ("The old valley is deep and green.", "Word after word. " * 20, "A stone.")
+        )
+    )
+    own = DirectoryStore(tmp_path / "data")
+    ingest(own, "notes", locate_inputs([tmp_path / "notes.jsonl"]))
+    rules = ('{"rule": "length", "fewest_characters": 0, "most_words": 45}',)
+    signals = SignalSettings(word_lists=str(tmp_path / "words.txt"), mask=("email",))
+    filters = FiltersConfig(preset="none", languages=(), rules=rules, signals=signals)
+    filters = stored_filters(own, tmp_path, filters)
+    step, parts = process.step(filters), process.parts(own, "notes", filters)
+    run_step.run_step(own, step, parts, process.work, pool=pool, progress=LineProgress())
+    found = scan_rules(own, ["notes"])
+    assert {each.rule: each.decided for each in found.rules if each.drops} == {"length": 1, "word_list": 1}
+    [listed] = dropped_documents(own, ["notes"], "word_list", 5)
+    assert (listed.measurement, listed.drops, listed.threshold) == ("listed_words", ">", 0)
+    [long] = dropped_documents(own, ["notes"], "length", 5)
+    assert (long.measurement, long.drops, long.threshold) == ("length_words", ">", 45)
+    assert all(math.isfinite(each.threshold.value) for each in found.histograms)
 
 
 def test_what_only_one_rule_drops_would_be_kept_without_it(store, scan, pool):

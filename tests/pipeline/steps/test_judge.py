@@ -9,7 +9,7 @@ import pytest
 from core import Conflict, InputError
 from pipeline.configuration import DedupConfig, FiltersConfig
 from pipeline.reports.kept_documents import kept_documents
-from pipeline.steps import dedup, export_plan
+from pipeline.steps import dedup, export_plan, process
 from pipeline.steps.export_plan import ExportOptions
 from pipeline.steps.records.rule_set import rule_set, with_settings
 from pipeline.steps.verdicts import judge_step
@@ -171,13 +171,30 @@ def test_a_rule_that_was_not_measured_is_named(tmp_path, pool):
     assert {languages[each] for each in kept} <= {"de"}
 
 
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (
+            {"format": "markdown"},
+            "filters.format was 'text' when the texts of s were read and is 'markdown' now",
+        ),
+        ({"obey": ()}, r"filters.obey was \['noai', 'tdm-reservation'\] when"),
+        ({"engine": "resiliparse"}, r"extract.engine \(.*\) was .* and is \['resiliparse@"),
+    ],
+)
+def test_texts_that_were_read_in_another_way_are_not_judged(keys, message, processed):
+    judge_step.require_same_reading(processed, "s", process.reading_recipe(FILTERS))
+    with pytest.raises(InputError, match=f"{message}.*; run `thresher process --redo`"):
+        judge_step.require_same_reading(processed, "s", process.reading_recipe(replace(FILTERS, **keys)))
+
+
 def test_an_edit_of_another_rule_than_before_is_refused():
     recipe = json.loads(json.dumps(judge_step.step(rule_set(FILTERS)).recipe))
     fewer = FiltersConfig(preset="gopher", languages=("en", "de"))
     judge_step.require_measured(recipe, {}, rule_set(fewer))
     with pytest.raises(
         InputError,
-        match="the document was measured after the edits of c4, and these rules make the edits of no rule",
+        match="the final text was measured after edits by c4, and these rules would edit it by no rule",
     ):
         judge_step.require_measured(recipe, {"c4.edited": 3}, rule_set(fewer))
     judge_step.require_measured(recipe, {"c4.edited": 3}, rule_set(FILTERS))
