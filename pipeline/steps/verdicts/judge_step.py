@@ -26,14 +26,12 @@ from pipeline.engine.task import ItemTracker, PartOutputs
 from pipeline.funnel import edited_count, funnel_stage, stage_counts
 from pipeline.steps.records.measured_rows import measured_rows
 from pipeline.steps.records.rule_set import RuleSet, rules_of, rules_recipe
-from pipeline.steps.verdicts.verdict_sets import JUDGE, PROCESS, SIGNATURES, VERDICTS, outputs_by_folder
+from pipeline.steps.verdicts.verdict_sets import JUDGE, PROCESS, READ, SIGNATURES, VERDICTS, outputs_by_folder
 from storage import tables
 from storage.manifest import Input, Output, manifests, to_plain_json
 from storage.store import Store
 
 VERSION = 1
-READ = ("measurements", "verdicts", "signatures", "dropped_signatures")
-"""Tables of `process` that a part is made from."""
 
 READING = {
     "extractors": "extract.engine (the names and versions of the extractors)",
