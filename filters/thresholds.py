@@ -173,7 +173,10 @@ def _(rule: Length) -> tuple[Threshold, ...]:
         _minimum(rule, "too_few_words", "length_words", "fewest_words"),
         _maximum(rule, "too_many_words", "length_words", "most_words"),
     )
-    return tuple(each for each in limits if each.value > 0 or each.drops == "<")  # a maximum of 0 is none
+    # A maximum of 0 is none. It stays a threshold, so that `judge` can set it.
+    return tuple(
+        each if each.value > 0 or each.drops == "<" else replace(each, value=math.inf) for each in limits
+    )
 
 
 @thresholds_of.register

@@ -122,7 +122,11 @@ def judge_sources(
     """
     from pipeline.steps.verdicts import judge_step
 
-    process.require_processed(project.store, names, project.config.filters)
+    filters = project.config.filters
+    process.require_processed(project.store, names, filters)
+    blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
+    for name in names:
+        judge_step.require_same_reading(project.store, name, process.reading_recipe(filters, blocked))
     step = judge_step.step(chosen)
     parts = [part for name in names for part in judge_step.parts(project.store, name, verdict_set, chosen)]
     with record_run(project, step, names) as record:

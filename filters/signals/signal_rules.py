@@ -9,6 +9,7 @@ from filters.signals.contamination import ContaminationRule, KnownHashes
 from filters.signals.licenses import LicenseRule
 from filters.signals.perplexity import MAX_PERPLEXITY, PerplexityRule
 from filters.signals.pii import PiiMasking
+from filters.signals.pseudonyms import KINDS
 from filters.signals.signal_settings import SignalSettings
 from filters.signals.word_lists import Phrases, WordListRule
 from filters.text import Rule
@@ -37,6 +38,22 @@ class SignalFiles(Protocol):
 def signal_rules(settings: SignalSettings, files: SignalFiles | None) -> tuple[Rule, ...]:
     """Return the rules. The paths in `settings` are names of stored files. Without `files` no text can be measured."""
     return tuple(_rules(settings, files or _NoFiles()))
+
+
+def every_signal_rule() -> tuple[Rule, ...]:
+    """Return every rule on signals with its default thresholds. None of them can measure a text: they decide by stored
+    measurements.
+    """
+    named = SignalSettings(
+        licenses=("CC0-1.0",),
+        word_lists="-",
+        benchmarks=("-",),
+        toxicity_model="-",
+        quality_model="-",
+        perplexity_model="-",
+        mask=KINDS,
+    )
+    return signal_rules(named, None)
 
 
 class _NoFiles:

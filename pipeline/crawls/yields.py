@@ -14,8 +14,8 @@ from typing import cast
 
 import pyarrow as pa
 
-from frontier import Rank, canonicalize
-from frontier.urls.scope import registered_domain
+from frontier import Rank
+from pipeline.domains import domain_of
 from pipeline.open_project import OpenProject
 from pipeline.steps import dedup
 from storage import tables
@@ -68,7 +68,7 @@ def part_domains(
     keep = _kept_ids(store, outputs["verdicts"])
     found = tables.read(store, outputs["documents"], _URLS)
     for id_, url in zip(_texts(found, "id"), _texts(found, "url"), strict=True):
-        yield registered_domain(canonicalize(url).host), id_ in keep and id_ not in removed
+        yield domain_of(url), id_ in keep and id_ not in removed
 
 
 def _kept_ids(store: Store, verdicts: Output) -> set[str]:

@@ -11,12 +11,10 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
-from core import ThresherError
 from filters.dedup.clusters import cluster_roots
 from filters.dedup.dedup_rows import ID, WITNESS, find
 from filters.dedup.zsets import Rows, sort_order, starts_of
-from frontier import canonicalize
-from frontier.urls.scope import registered_domain
+from pipeline.domains import domain_of
 from pipeline.steps.verdicts.verdict_sets import judged_parts
 from storage import tables
 from storage.manifest import Manifest
@@ -100,7 +98,7 @@ def duplicate_report(
         source_of_removed[is_removed[is_removed >= 0]] = number
         source_of_stays[is_stay[is_stay >= 0]] = number
         for url, at, stay in zip(places, is_removed.tolist(), is_stay.tolist(), strict=True):
-            domain = _domain(url)
+            domain = domain_of(url)
             domain = domain if domain in documents or len(documents) < MAX_DOMAINS else OTHERS
             documents[domain] += 1
             gone[domain] += at >= 0
@@ -161,10 +159,3 @@ def _words(ids: "pa.ChunkedArray[Any]") -> Rows:
     for at, name in enumerate(ID):
         rows[name] = words[:, at]
     return rows
-
-
-def _domain(url: str) -> str:
-    try:
-        return registered_domain(canonicalize(url).host)
-    except (ThresherError, ValueError):
-        return OTHERS

@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from core import InputError, ThresherError, Unavailable
-from frontier import CrawlFigures, Frontier, WorkerFigures, canonicalize
+from core import InputError, Unavailable
+from frontier import CrawlFigures, Frontier, WorkerFigures
 from frontier.link.connect import connect
-from frontier.urls.scope import registered_domain
+from pipeline.domains import domain_of
 from pipeline.open_crawl import ask_every
 from pipeline.open_project import OpenProject
 from pipeline.prices import Prices
@@ -229,7 +229,7 @@ def domain_costs(project: OpenProject, crawl: str, most: int = 20) -> list[Domai
     """
     pages, received = Counter[str](), Counter[str]()
     for line in read_in_order(project.store, crawl):
-        domain = _domain(line.url)
+        domain = domain_of(line.url)
         if domain not in pages and len(pages) >= MAX_DOMAINS:
             domain = OTHERS
         pages[domain] += line.kind == "page"
@@ -296,10 +296,3 @@ def _shares(sources: Iterable[str], archived: Mapping[str, int]) -> dict[str, fl
     weights = {name: float(archived.get(name, mean)) for name in names}
     total = sum(weights.values())
     return {name: weight / total if total else 1 / len(names) for name, weight in weights.items()}
-
-
-def _domain(url: str) -> str:
-    try:
-        return registered_domain(canonicalize(url).host)
-    except (ThresherError, ValueError):
-        return OTHERS

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from filters.decision import MeasuredRows, reasons_of
 from filters.thresholds import Threshold, thresholds_of
-from frontier.urls.canonical import canonicalize
-from frontier.urls.scope import registered_domain
+from pipeline.domains import domain_of
 from pipeline.steps.records.measured_rows import measured_rows
 from pipeline.steps.records.rule_set import rules_in
 from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
@@ -131,7 +130,7 @@ def _documents(
             group: dict[GroupKind, str] = {
                 "language": row["language"] or "unknown",
                 "source": source,
-                "domain": registered_domain(canonicalize(row["url"]).host),
+                "domain": domain_of(row["url"]),
             }
             yield group, verdicts[row["id"]], sizes.get(row["id"], 0)
 
@@ -173,7 +172,7 @@ def _count_values(
     for rule in chosen:
         for threshold in thresholds_of(rule):
             values = rows.measurements.get(threshold.measurement)
-            if not threshold.parameter or values is None:
+            if not threshold.parameter or values is None or math.isinf(threshold.value):
                 continue
             key = (rule.name, threshold.reason, threshold.value)
             histogram = found.get(key) or found.setdefault(key, _empty(rule.name, threshold))

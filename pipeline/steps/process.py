@@ -9,6 +9,7 @@ verdicts, kept or with its reason. Therefore the numbers of archived, processed 
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Any
 
 from core import InputError
 from pipeline.configuration import FiltersConfig
@@ -38,20 +39,28 @@ def step(filters: FiltersConfig, blocklist_name: str = "", *, permutations: int 
     `blocklist_name` is the name of the blocklist in the storage. Signatures have `permutations` numbers. Raise
     `InputError` if the engine is not installed.
     """
-    from extract.engines.page_engine import engine_version
-    from extract.record_document import EXTRACTORS
     from filters.dedup.signature import signature_version
 
-    engine = [] if filters.engine == "thresher" else [engine_version(filters.engine)]
     recipe = {
-        "extractors": [*engine, *EXTRACTORS],
-        "format": filters.format,
+        **reading_recipe(filters, blocklist_name),
         "filters": rules_recipe(rule_set(filters)),
         "signature": signature_version(permutations),
+    }
+    return Step(name=NAME, version=VERSION, recipe=recipe)
+
+
+def reading_recipe(filters: FiltersConfig, blocklist_name: str = "") -> dict[str, Any]:
+    """Return what decides which records are read, and into which text. Raise `InputError` as `step`."""
+    from extract.engines.page_engine import engine_version
+    from extract.record_document import EXTRACTORS
+
+    engine = [] if filters.engine == "thresher" else [engine_version(filters.engine)]
+    return {
+        "extractors": [*engine, *EXTRACTORS],
+        "format": filters.format,
         "obey": list(filters.obey),
         "blocklist": blocklist_name,
     }
-    return Step(name=NAME, version=VERSION, recipe=recipe)
 
 
 def parts(

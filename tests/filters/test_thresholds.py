@@ -98,6 +98,14 @@ def test_a_changed_threshold_decides_as_a_rule_that_was_made_with_it(text, langu
     assert (decided.rules[0], decided.reasons[0]) == first_reason(analyzed, changed)
 
 
+def test_a_maximum_that_is_off_can_be_set():
+    text = AnalyzedText(text="one two three four", language="en", language_score=1.0)
+    rules = preset_rules("none", [], ['{"rule": "length", "fewest_characters": 0}'])
+    measured = rows_of([text], rules)
+    assert decide(rules, measured).rules[0] == ""
+    assert decide(with_thresholds(rules, {"length.most_words": 3}), measured).reasons[0] == "too_many_words"
+
+
 def test_every_published_rule_has_thresholds_and_every_parameter_has_one_kind():
     assert {name for name, kind in RULES.items() if not thresholds_of(kind())} == {"url_words"}
     for preset in PRESETS:

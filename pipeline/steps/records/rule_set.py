@@ -118,11 +118,13 @@ def rules_in(recipe: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the rules of a recipe of `process` or `judge` with its thresholds, without importing users' rules."""
     from filters.rules.chosen_rules import RULES
     from filters.rules.presets import preset_rules
+    from filters.signals.signal_rules import every_signal_rule
     from filters.thresholds import thresholds_of
 
     made = recipe["filters"]
     known: dict[str, Any] = {name: kind() for name, kind in RULES.items()}
     known |= {rule.name: rule for rule in preset_rules(made["preset"], tuple(made["languages"]))}
+    known |= {rule.name: rule for rule in every_signal_rule()}
     found: list[Any] = []
     for entry in made["rules"]:
         rule = known.get(entry["rule"], StoredRule(name=entry["rule"]))

@@ -26,14 +26,21 @@ from pipeline.engine.task import ItemTracker, PartOutputs
 from pipeline.funnel import edited_count, funnel_stage, stage_counts
 from pipeline.steps.records.measured_rows import measured_rows
 from pipeline.steps.records.rule_set import RuleSet, rules_of, rules_recipe
-from pipeline.steps.verdicts.verdict_sets import JUDGE, PROCESS, SIGNATURES, VERDICTS, outputs_by_folder
+from pipeline.steps.verdicts.verdict_sets import JUDGE, PROCESS, READ, SIGNATURES, VERDICTS, outputs_by_folder
 from storage import tables
 from storage.manifest import Input, Output, manifests, to_plain_json
 from storage.store import Store
 
 VERSION = 1
-READ = ("measurements", "verdicts", "signatures", "dropped_signatures")
-"""Tables of `process` that a part is made from."""
+
+READING = {
+    "extractors": "extract.engine (the names and versions of the extractors)",
+    "format": "filters.format",
+    "obey": "filters.obey",
+    "blocklist": "filters.blocklist (its name in the storage)",
+}
+"""What a user calls each key of `process.reading_recipe`."""
+AGAIN = "run `thresher process --redo` with this configuration"
 
 
 class JudgeParameters(NamedTuple):
@@ -64,40 +71,50 @@ def parts(store: Store, source: str, verdict_set: str, chosen: RuleSet) -> Itera
         )
 
 
+def require_same_reading(store: Store, source: str, reading: Mapping[str, Any]) -> None:
+    """Raise `InputError` if `process` read the texts of a source in another way than `process.reading_recipe` says."""
+    for manifest in manifests(store, PROCESS, source):
+        for key, value in to_plain_json(reading).items():
+            if manifest.recipe[key] != value:
+                raise InputError(
+                    f"{READING[key]} was {manifest.recipe[key]!r} when the texts of {source} were read and is"
+                    f" {value!r} now; {AGAIN}"
+                )
+
+
 def require_measured(recipe: Mapping[str, Any], counts: Mapping[str, int], chosen: RuleSet) -> None:
     """Raise `InputError` if the measurements of a part of `process`, by its recipe and counts, do not say what these
     rules would decide.
     """
-    again = "run `thresher process --redo` with this configuration"
     measured: Mapping[str, Any] = recipe["filters"]
     languages = set(measured["languages"])
     missing = sorted(set(chosen.languages) - languages) if chosen.languages else ["any other language"]
     if languages and missing:
         raise InputError(
             f"filters.languages: texts in {', '.join(missing)} were not extracted, because `process` ran with"
-            f" languages = {sorted(languages)}; {again}"
+            f" languages = {sorted(languages)}; {AGAIN}"
         )
     if measured["language"] != to_plain_json(model_recipe(chosen.language_model)):
-        raise InputError(f"the languages of the texts were recognised by another model or version; {again}")
+        raise InputError(f"the languages of the texts were recognised by another model or version; {AGAIN}")
     entries = {str(entry["rule"]): entry for entry in measured["rules"]}
     rules = rules_of(chosen)
     for rule in rules:
         entry = measured["language"] if isinstance(rule, LanguageRule) else entries.get(rule.name)
         if entry is None:
-            raise InputError(f"the rule {rule.name} was not measured; {again}")
+            raise InputError(f"the rule {rule.name} was not measured; {AGAIN}")
         for parameter, value in to_plain_json(measuring_recipe(rule)).items():
             if entry.get(parameter) != value:
                 raise InputError(
                     f"{rule.name}.{parameter} was {entry.get(parameter)!r} when the texts were measured and is"
-                    f" {value!r} now; it decides what the rule measures or edits, so {again}"
+                    f" {value!r} now; it decides what the rule measures or edits, so {AGAIN}"
                 )
     editing = {rule for rule in entries if counts.get(edited_count(rule))}
     before, now = _editors(list(entries), editing), _editors([rule.name for rule in rules], editing)
     for name, editors in now.items():
         if before.get(name, editors) != editors:
             raise InputError(
-                f"{name or 'the document'} was measured after the edits of {', '.join(before[name]) or 'no rule'},"
-                f" and these rules make the edits of {', '.join(editors) or 'no rule'} before it; {again}"
+                f"{name or 'the final text'} was measured after edits by {', '.join(before[name]) or 'no rule'}, and"
+                f" these rules would edit it by {', '.join(editors) or 'no rule'}; {AGAIN}"
             )
 
 

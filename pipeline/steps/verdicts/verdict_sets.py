@@ -17,6 +17,8 @@ PROCESS, JUDGE = "process", "judge"
 """Names of the two steps that make verdicts."""
 VERDICTS, SIGNATURES = "judged_verdicts", "judged_signatures"
 """Folders of the tables of a named set."""
+READ = ("measurements", "verdicts", "signatures", "dropped_signatures")
+"""Tables of `process` that a part of a named set is made from."""
 SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
@@ -67,9 +69,14 @@ def check_set_name(name: str) -> str:
 def judged_parts(store: Store, source: str, verdict_set: str = "") -> Iterator[JudgedPart]:
     """Yield the processed parts of a source with the verdicts of a set, in the order of the archive.
 
-    Raise `InputError` if the set does not cover a part, or was made of other measurements.
+    Raise `InputError` if the set does not cover a part, was made of other results of `process`, or does not exist.
     """
     sealed = set(store.list(f"manifests/{JUDGE}/{verdict_set}/{source}/")) if verdict_set else set()
+    if verdict_set and not sealed and verdict_set not in (known := sorted(set_names(store))):
+        raise InputError(
+            f"no set of verdicts has the name {verdict_set!r}; known are: {', '.join(known) or 'none'};"
+            f" `thresher judge --name {verdict_set}` makes it"
+        )
     for made in manifests(store, PROCESS, source):
         tables = outputs_by_folder(made)
         if not verdict_set:
@@ -77,9 +84,10 @@ def judged_parts(store: Store, source: str, verdict_set: str = "") -> Iterator[J
             continue
         seal = manifest_name(JUDGE, f"{verdict_set}/{made.part}")
         judged = load_manifest(store, seal) if seal in sealed else None
-        measurements = tables["measurements"]
-        if judged is None or all(each.sha256 != measurements.sha256 for each in judged.inputs):
-            problem = "does not cover" if judged is None else "was made of earlier measurements of"
+        if judged is None or {each.sha256 for each in judged.inputs} != {
+            tables[each].sha256 for each in READ
+        }:
+            problem = "does not cover" if judged is None else "was made of earlier results of"
             redo = "" if judged is None else " --redo"
             raise InputError(
                 f"the set of verdicts {verdict_set!r} {problem} {made.part}; "
@@ -88,6 +96,12 @@ def judged_parts(store: Store, source: str, verdict_set: str = "") -> Iterator[J
         own = outputs_by_folder(judged)
         chosen = {**tables, "verdicts": own[VERDICTS], "signatures": own[SIGNATURES]}
         yield JudgedPart(name=made.part, tables=chosen, counts=judged.counts, recipe=judged.recipe)
+
+
+def set_names(store: Store) -> set[str]:
+    """Return the names of the sets of verdicts that cover a part."""
+    prefix = f"manifests/{JUDGE}/"
+    return {name.removeprefix(prefix).partition("/")[0] for name in store.list(prefix)}
 
 
 def delete_set(store: Store, source: str, verdict_set: str) -> None:

@@ -1,6 +1,8 @@
 """What the report says of rules: samples of what they dropped, groups, overlap, histograms, published bands."""
 
 import io
+import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +10,25 @@ import pytest
 from rich.console import Console
 
 from core import InputError
+from filters.signals.signal_settings import SignalSettings
+from pipeline.configuration import FiltersConfig
+from pipeline.crawls.yields import part_domains
+from pipeline.domains import NO_DOMAIN
+from pipeline.engine import run_step
 from pipeline.funnel import TokenCounts, make_funnel, stage_counts
+from pipeline.inputs.ingest import ingest
+from pipeline.inputs.locate import locate_inputs
 from pipeline.reports import rule_tables
 from pipeline.reports.dropped_documents import EXCERPT, dropped_documents
 from pipeline.reports.published_bands import BANDS, MIN_DOCUMENTS, flags
 from pipeline.reports.rule_plots import draw_histograms, write_page
 from pipeline.reports.rule_scan import scan_rules
+from pipeline.steps import process
 from pipeline.steps.records.rule_set import with_settings
+from pipeline.steps.records.signal_files import stored_filters
+from pipeline.terminal.progress import LineProgress
+from storage.directory_store import DirectoryStore
+from storage.manifest import manifests
 from tests.pipeline.steps.judged_sources import FILTERS, ingested, judge_all, process_all, table
 
 
@@ -79,6 +93,45 @@ def test_groups_add_up_to_all_documents(store, scan):
     one = next(row["id"] for row in table(store, "verdicts") if row["keep"])
     counts = scan_rules(store, ["s"], frozenset([one])).groups["source"]["s"]
     assert (counts.duplicates, counts.kept) == (1, scan.groups["source"]["s"].kept - 1)
+
+
+def test_documents_of_ingested_files_have_no_domain_and_are_counted(tmp_path, pool):
+    (tmp_path / "notes.txt").write_text("The old bridge over the river was built by hand. " * 9)
+    own = DirectoryStore(tmp_path / "data")
+    ingest(own, "notes", locate_inputs([tmp_path / "notes.txt"]))
+    step, parts = process.step(FILTERS), process.parts(own, "notes", FILTERS)
+    run_step.run_step(own, step, parts, process.work, pool=pool, progress=LineProgress())
+    assert {
+        name: counts.documents for name, counts in scan_rules(own, ["notes"]).groups["domain"].items()
+    } == {NO_DOMAIN: 1}
+    [manifest] = manifests(own, process.NAME, "notes")
+    assert [domain for domain, _ in part_domains(own, manifest)] == [NO_DOMAIN]
+
+
+def test_signals_and_parameters_of_rules_have_their_numbers_and_thresholds(tmp_path, pool):
+    """Reports make rules from stored recipes; a rule that they do not know would seem to drop nothing."""
+    (tmp_path / "words.txt").write_text("valley\n")
+    (tmp_path / "notes.jsonl").write_text(
+        "".join(
+            f"{json.dumps({'text': text})}\n"
+            for text in ("The old valley is deep and green.", "Word after word. " * 20, "A stone.")
+        )
+    )
+    own = DirectoryStore(tmp_path / "data")
+    ingest(own, "notes", locate_inputs([tmp_path / "notes.jsonl"]))
+    rules = ('{"rule": "length", "fewest_characters": 0, "most_words": 45}',)
+    signals = SignalSettings(word_lists=str(tmp_path / "words.txt"), mask=("email",))
+    filters = FiltersConfig(preset="none", languages=(), rules=rules, signals=signals)
+    filters = stored_filters(own, tmp_path, filters)
+    step, parts = process.step(filters), process.parts(own, "notes", filters)
+    run_step.run_step(own, step, parts, process.work, pool=pool, progress=LineProgress())
+    found = scan_rules(own, ["notes"])
+    assert {each.rule: each.decided for each in found.rules if each.drops} == {"length": 1, "word_list": 1}
+    [listed] = dropped_documents(own, ["notes"], "word_list", 5)
+    assert (listed.measurement, listed.drops, listed.threshold) == ("listed_words", ">", 0)
+    [long] = dropped_documents(own, ["notes"], "length", 5)
+    assert (long.measurement, long.drops, long.threshold) == ("length_words", ">", 45)
+    assert all(math.isfinite(each.threshold.value) for each in found.histograms)
 
 
 def test_what_only_one_rule_drops_would_be_kept_without_it(store, scan, pool):

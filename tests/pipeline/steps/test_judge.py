@@ -8,8 +8,9 @@ import pytest
 
 from core import Conflict, InputError
 from pipeline.configuration import DedupConfig, FiltersConfig
+from pipeline.engine import run_step
 from pipeline.reports.kept_documents import kept_documents
-from pipeline.steps import dedup, export_plan
+from pipeline.steps import dedup, export_plan, process
 from pipeline.steps.export_plan import ExportOptions
 from pipeline.steps.records.rule_set import rule_set, with_settings
 from pipeline.steps.verdicts import judge_step
@@ -119,17 +120,32 @@ def test_deduplication_exports_and_documents_follow_the_chosen_set(copied, pool)
 def test_a_set_that_covers_less_is_refused(copied, pool):
     judge_all(copied, FILTERS, pool)
     with pytest.raises(
-        InputError, match=r"the set of verdicts 'none' does not cover s/part-0.*thresher judge s --name none"
+        InputError,
+        match=r"no set of verdicts has the name 'none'; known are: new; `thresher judge --name none`",
     ):
         list(judged_parts(copied, "s", "none"))
     shutil.rmtree(copied.root / "manifests" / "process")
-    process = with_settings(FILTERS, ["gopher_quality.fewest_words=1"])
+    other = with_settings(FILTERS, ["gopher_quality.fewest_words=1"])
     for folder in ("documents", "measurements", "verdicts", "signatures", "dropped_signatures"):
         shutil.rmtree(copied.root / folder)
-    process_all(copied, replace(process, format="markdown"), pool)
-    assert list(judged_parts(copied, "s", "new"))  # the same measurements: the set still fits
+    process_all(copied, replace(other, format="markdown"), pool)
+    assert list(judged_parts(copied, "s", "new"))  # the same tables: the set still fits
+    judge_all(copied, FILTERS, pool, "other")
     delete_set(copied, "s", "new")
-    with pytest.raises(InputError, match="does not cover"):
+    with pytest.raises(InputError, match="no set of verdicts has the name 'new'; known are: other"):
+        list(judged_parts(copied, "s", "new"))
+
+
+def test_a_set_with_signatures_of_another_length_is_refused(copied, pool):
+    """The measurements stay the same if only `dedup.near` needs longer signatures."""
+    judge_all(copied, FILTERS, pool)
+    process.delete_results(copied, "s")
+    step, parts = (
+        process.step(FILTERS, permutations=286),
+        process.parts(copied, "s", FILTERS, permutations=286),
+    )
+    run_step.run_step(copied, step, parts, process.work, pool=pool, progress=LineProgress())
+    with pytest.raises(InputError, match=r"made of earlier results of s/part-0.*--redo"):
         list(judged_parts(copied, "s", "new"))
 
 
@@ -171,13 +187,30 @@ def test_a_rule_that_was_not_measured_is_named(tmp_path, pool):
     assert {languages[each] for each in kept} <= {"de"}
 
 
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        (
+            {"format": "markdown"},
+            "filters.format was 'text' when the texts of s were read and is 'markdown' now",
+        ),
+        ({"obey": ()}, r"filters.obey was \['noai', 'tdm-reservation'\] when"),
+        ({"engine": "resiliparse"}, r"extract.engine \(.*\) was .* and is \['resiliparse@"),
+    ],
+)
+def test_texts_that_were_read_in_another_way_are_not_judged(keys, message, processed):
+    judge_step.require_same_reading(processed, "s", process.reading_recipe(FILTERS))
+    with pytest.raises(InputError, match=f"{message}.*; run `thresher process --redo`"):
+        judge_step.require_same_reading(processed, "s", process.reading_recipe(replace(FILTERS, **keys)))
+
+
 def test_an_edit_of_another_rule_than_before_is_refused():
     recipe = json.loads(json.dumps(judge_step.step(rule_set(FILTERS)).recipe))
     fewer = FiltersConfig(preset="gopher", languages=("en", "de"))
     judge_step.require_measured(recipe, {}, rule_set(fewer))
     with pytest.raises(
         InputError,
-        match="the document was measured after the edits of c4, and these rules make the edits of no rule",
+        match="the final text was measured after edits by c4, and these rules would edit it by no rule",
     ):
         judge_step.require_measured(recipe, {"c4.edited": 3}, rule_set(fewer))
     judge_step.require_measured(recipe, {"c4.edited": 3}, rule_set(FILTERS))
@@ -213,7 +246,7 @@ def test_a_judging_that_is_killed_before_any_change_of_the_storage_is_finished_b
     assert changes >= 4
     code, _ = judge_in_a_process(copied.root, int(changes * share))
     assert code == 9
-    with pytest.raises(InputError, match="does not cover"):
+    with pytest.raises(InputError, match="does not cover|no set of verdicts"):
         list(judged_parts(copied, "s", "new"))
     judge_all(copied, with_settings(FILTERS, ["gopher_quality.fewest_words=20"]), pool)
     for folder in ("judged_verdicts", "judged_signatures", "manifests/judge"):
