@@ -26,7 +26,7 @@ from core import InputError
 from pipeline.configuration import DedupConfig
 from pipeline.duplicates.reference_shingles import reference_shingles
 from pipeline.duplicates.stored_minhashes import require_datasketch
-from pipeline.edited_texts import with_edits
+from pipeline.steps.records.edited_texts import with_edits
 from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
 from storage import tables
 from storage.manifest import Manifest, Output

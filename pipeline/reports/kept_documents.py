@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from pipeline.edited_texts import with_edits
+from pipeline.steps.records.edited_texts import with_edits
 from pipeline.steps.verdicts.verdict_sets import judged_parts
 from storage import tables
 from storage.store import Store

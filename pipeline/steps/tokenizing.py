@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from core import CorruptData
-from pipeline.edited_texts import with_edits
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
+from pipeline.steps.records.edited_texts import with_edits
 from pipeline.steps.sorted_runs import write_run
 from shards.encoder import Encoder
 from shards.formats.format import RowSize
