@@ -5,7 +5,7 @@ weights and the first two lists of words follow Arc90's Readability (2009) and i
 """
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 LONGEST = 400
@@ -146,7 +146,7 @@ def _hints(class_: str, id_: str) -> ClassHints:
     return _hints_of_bits(weight, every)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _hints_of_bits(weight: int, every: int) -> ClassHints:
     """Return the hints that bits stand for. There are few sets of bits, so many names share one object."""
     sure = every & (_IS_SURE | _IS_VOICES) > 0
