@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
@@ -100,12 +100,16 @@ _warm_pools: list[LocalWorkerPool] = []
 
 
 @contextmanager
-def warm_worker_pool(workers: int, sharers: int = 1) -> Iterator[LocalWorkerPool]:
+def warm_worker_pool(
+    workers: int, sharers: int = 1, before_first: Callable[[], object] | None = None
+) -> Iterator[LocalWorkerPool]:
     """Yield a pool whose worker process has its imports from the commands before; after an error it is not used again."""
     if (workers, sharers) != (1, 1):
-        with local_worker_pool(workers, sharers) as pool:
+        with local_worker_pool(workers, sharers, before_first) as pool:
             yield pool
         return
+    if before_first is not None:
+        before_first()
     pool = _warm_pools.pop() if _warm_pools else LocalWorkerPool(1)
     try:
         yield pool
