@@ -48,6 +48,10 @@ WRITTEN_INLINE = {
     # An expression that is made when the program runs, and one that it may be.
     "extract/wikitext/literals.py": [r"(?i)</ref\s*+>"],
     "storage/inputs/arc.py": [],  # linear for a text without a line feed inside, and a line has none
+    "filters/rules/addresses.py": [r"badword|otherword|word"],
+    "filters/rules/boilerplate.py": [r"all[^\S\n]+rights[^\S\n]+reserved|read[^\S\n]+more"],
+    "filters/rules/c4.py": [r"(?<!\S)\S{1001}"],
+    "filters/signals/licenses.py": [],  # `_ELEMENTS`, which are also parts of the module's other expressions
     "pipeline/integrity/verify.py": [r"part-w-\d{12}\.json"],
 }
 

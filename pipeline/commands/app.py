@@ -138,7 +138,7 @@ app.add_typer(
 app.add_typer(
     train_command.app,
     name="train",
-    help="Train models of quality, languages and perplexity on your own texts.",
+    help="Train models of quality, languages and perplexity.",
 )
 app.add_typer(
     catalog_commands.app,

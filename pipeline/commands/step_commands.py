@@ -116,7 +116,9 @@ def judge_command(
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge processed documents again, with other thresholds, without reading a text.
+    """Judge documents again, with other thresholds.
+
+    It reads the measurements that `process` stored, and no text.
 
     The verdicts get a name, and stand beside those of `process`. `dedup`, `export` and `report` use them with
     --verdicts NAME.

@@ -23,8 +23,8 @@ def test_the_table_of_the_guide_is_the_one_that_the_figures_give():
         (sizing.EXPORTED_A_CORE, r"tokens and ([\d,]+) documents a second a core; a worker 590 MB"),
         (sizing.WARC_BYTES, r"manifests \| ([\d,]+);"),
         (sizing.SETTLED_A_CORE, r"a second of server CPU \| [^|]* \| ([\d,]+)"),
-        (sizing.DEDUP_US, r"duplicates of 1,000,000 [^|]* \| (\d+) us of CPU a document"),
-        (sizing.INDEX_BYTES, r"duplicates of 1,000,000 [^|]* \|[^|]* index ([\d,]+) bytes"),
+        (sizing.DEDUP_US, r"made up, 5,000,000 documents[^|]* \| [^|]*, (\d+) us a document"),
+        (sizing.INDEX_BYTES, r"made up, 5,000,000 documents[^|]* \|[^|]* index ([\d,]+) bytes"),
         (sizing.LINK_US, r"found again, links of pages; scattered \| [^|]* \| ([\d.]+);"),
     ],
 )

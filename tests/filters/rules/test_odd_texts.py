@@ -35,7 +35,7 @@ ODD = {
 
 
 def verdict(body, rules, language="en"):
-    document = SimpleNamespace(id="0", text=body, url="https://example.org/")
+    document = SimpleNamespace(id="0", text=body, url="https://example.org/", license="")
     return judge(document, LanguagePrediction(code=language, score=1.0), rules)  # type: ignore[arg-type]
 
 
