@@ -246,7 +246,7 @@ def test_a_judging_that_is_killed_before_any_change_of_the_storage_is_finished_b
     assert changes >= 4
     code, _ = judge_in_a_process(copied.root, int(changes * share))
     assert code == 9
-    with pytest.raises(InputError, match="does not cover|no set of verdicts"):
+    with pytest.raises(InputError, match=r"does not cover|no set of verdicts"):
         list(judged_parts(copied, "s", "new"))
     judge_all(copied, with_settings(FILTERS, ["gopher_quality.fewest_words=20"]), pool)
     for folder in ("judged_verdicts", "judged_signatures", "manifests/judge"):
