@@ -49,7 +49,19 @@ def main() -> None:
             ("ingest", "web", str(warc)),
             ("process", "--workers", "1"),
             ("dedup", "--workers", "1"),
-            ("export", "--out", "out", "--tokenizer", str(tokenizer), "--format", "tokens", "--workers", "1"),
+            (
+                "export",
+                "--out",
+                "out",
+                "--tokenizer",
+                str(tokenizer),
+                "--format",
+                "tokens",
+                "--eos",
+                "none",
+                "--workers",
+                "1",
+            ),
         ):
             before = children_s()
             said = run([sys.executable, "-m", "pipeline", *words, "--json"], project)

@@ -8,9 +8,3 @@ rules behind it, the signature and the exports then read the edited text, and th
 document gets a signature (`dedup.signature`). From the signatures of all of them follows which documents are duplicates
 (`dedup.decisions`). The result depends neither on the order of the documents nor on the machine nor on the clock.
 """
-
-from core import Edit
-from filters.judge import judge
-from filters.text import AnalyzedText, Finding, Rule
-
-__all__ = ["AnalyzedText", "Edit", "Finding", "Rule", "judge"]

@@ -232,7 +232,9 @@ class DedupConfig:
     ] = 0.7
     prefer: Annotated[
         tuple[Literal["source", "newest", "oldest", "longest", "shortest"], ...],
-        Key("which of several duplicates stays: these in order, then the smallest id"),
+        Key(
+            "which of several duplicates stays: these in order, then the hash of the text, then the smallest id"
+        ),
     ] = ("source", "newest", "longest")
     sources: Annotated[
         tuple[str, ...], Key("sources whose documents stay rather than those of others, best first")

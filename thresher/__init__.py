@@ -18,9 +18,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core import Conflict, CorruptData, InputError, Interruption, ThresherError, Unavailable
-    from filters import AnalyzedText, Edit, Finding, Rule
+    from core import Conflict, CorruptData, Edit, InputError, Interruption, ThresherError, Unavailable
     from filters.dedup.screen import Screen
+    from filters.text import AnalyzedText, Finding, Rule
     from pipeline.duplicates.stored_minhashes import to_datasketch
     from pipeline.funnel import Funnel
     from shards import Dataset
@@ -51,9 +51,10 @@ __all__ = [
 
 _MODULES = {
     **dict.fromkeys(
-        ("Conflict", "CorruptData", "InputError", "Interruption", "ThresherError", "Unavailable"), "core"
+        ("Conflict", "CorruptData", "Edit", "InputError", "Interruption", "ThresherError", "Unavailable"),
+        "core",
     ),
-    **dict.fromkeys(("AnalyzedText", "Edit", "Finding", "Rule"), "filters"),
+    **dict.fromkeys(("AnalyzedText", "Finding", "Rule"), "filters.text"),
     "Dataset": "shards",
     "Funnel": "pipeline.funnel",
     "Loader": "shards.loader.exact_loader",

@@ -88,7 +88,7 @@ def main() -> None:
                         f"{work}/tokens",
                         local_working_dir=f"{work}/local",
                         tokenizer_name_or_path=str(args.tokenizer.resolve()),
-                        eos_token="<|endoftext|>",
+                        eos_token=None,
                     ),
                 ],
             ),

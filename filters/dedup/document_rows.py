@@ -1,7 +1,7 @@
 """Rows of documents from their signatures: ids and hashes as words, and the rank. Pure.
 
-The rank is an order of all documents, best first: the preferences of the settings, then the id. Each preference is a
-word of 64 bits that is smaller for a better document.
+The rank is an order of all documents, best first: the preferences of the settings, the hash of the text, the id. Each
+is a word of 64 bits that is smaller for a better document.
 """
 
 from collections.abc import Sequence
@@ -102,6 +102,8 @@ def document_rows(
     )
     for at, preference in enumerate(prefer):
         rows[f"rank_{at}"] = _rank(rows, facts, preference)
+    # Before the id, because ids of the same pages differ between two crawls.
+    rows[f"rank_{len(prefer)}"] = rows["text_hi"]
     return rows[sort_order(rows, identity(rows.dtype))]
 
 

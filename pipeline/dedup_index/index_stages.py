@@ -44,7 +44,7 @@ class IndexSettings(NamedTuple):
     @property
     def types(self) -> RowTypes:
         """The row types of the index."""
-        return row_types(len(self.prefer), self.permutations)
+        return row_types(len(self.prefer) + 1, self.permutations)
 
 
 class StageTask(NamedTuple):

@@ -14,8 +14,8 @@ from demo.bank import bank
 from demo.web import ADDRESSES, Web
 from extract.extraction import Extraction
 from extract.html import extract
-from filters import AnalyzedText
 from filters.rules.presets import preset_rules
+from filters.text import AnalyzedText
 
 STOP = {"the", "be", "to", "of", "and", "that", "have", "with"}
 NEAR = 0.72

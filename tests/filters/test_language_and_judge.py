@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from core import InputError
-from filters import judge
+from filters.judge import judge
 from filters.models.language import LanguagePrediction, LanguageRule, load_language_model
 from filters.rules.presets import PRESETS, measurement_names, preset_recipe, preset_rules
 from filters.text import AnalyzedText

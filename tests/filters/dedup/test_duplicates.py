@@ -18,7 +18,7 @@ VOCABULARY = [f"word{n}" for n in range(30)]
 TEXTS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=40).map(" ".join)
 
 
-TYPES = row_types(2, PERMUTATIONS)
+TYPES = row_types(3, PERMUTATIONS)
 FACTS = TableFacts(table=1, source="main", source_rank=0)
 
 

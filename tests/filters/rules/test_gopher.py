@@ -8,7 +8,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters import judge
+from filters.judge import judge
 from filters.models.language import LanguagePrediction
 from filters.rules.gopher import GopherQuality, GopherRepetition
 from filters.rules.presets import preset_rules

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from filters import judge
 from filters.edits import apply
+from filters.judge import judge
 from filters.models.language import LanguagePrediction
 from filters.rules.chosen_rules import RULES
 from filters.rules.presets import PRESETS, preset_rules
