@@ -49,6 +49,8 @@ local function judge(c, h, fault, rest, granted, reason)
     set(h, ANSWERED)
   end
   if fault ~= '' and (h.trips == 0 or granted >= h.held) then
+    local code = has(h.flags, DEAD) and h.faults or nil
+    if code then h.faults = 0 end
     if forbidden then
       set(h, FORBIDS)
     elseif has(h.flags, FORBIDS) then
@@ -68,10 +70,12 @@ local function judge(c, h, fault, rest, granted, reason)
         -- If entries of the host notify, its waiting entries are given up one by one, when their turn comes (see
         -- `take`).
         if not has(h.flags, HEARS) then bury(c, h, 'failed', death(h)) end
+        code = code and h.faults
+        if not has(h.flags, DEAD) then bump(c, 'dead', 1) end
         set(h, DEAD)
-        bump(c, 'dead', 1)
       end
     end
+    if code then h.faults = code end
   end
   hold(c, h, rest, rest_code(reason, fault))
 end

@@ -756,6 +756,20 @@ async def test_a_dead_host_says_of_what_kind_of_fault_it_died(worker, found, rea
     assert (await worker.frontier.add([found("http://a.test/new")])).discarded == {died: 1}
 
 
+async def test_a_dead_host_that_is_busy_afterwards_says_what_it_died_of(worker, found):
+    """A part of a page may be asked of a host that is dead as a host of pages."""
+    await worker.frontier.add(numbered(found, "a.test", 2))
+    while not (await worker.stats()).dead:
+        (robots,) = await worker.take()
+        await worker.frontier.origins.retry_robots(robots, after_ms=0, fault=Fault.TLS)
+        await worker.crawl.skip(HOUR + 1)
+    for _ in range(2):
+        await worker.frontier.politeness.end_turn("a.test", busy="status_429")
+        await worker.crawl.skip(HOUR + 1)
+    assert (await worker.frontier.add([found("http://a.test/new")])).discarded == {"dead_tls": 1}
+    assert (await worker.stats()).dead == 1
+
+
 async def test_a_host_that_answered_once_dies_at_the_eighth(worker, found):
     await worker.frontier.add(numbered(found, "a.test", 20))
     assert await fail_until_dead(worker) == 8
