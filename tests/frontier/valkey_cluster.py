@@ -25,7 +25,7 @@ from tests.storage.s3server import free_ports
 HOST = "127.0.0.1"
 SLOTS = 16_384
 NODE_TIMEOUT_MS = 1_000
-_PATIENCE_S = 60
+_PATIENCE_S = 180
 
 
 class ValkeyServer:

@@ -27,18 +27,22 @@ from frontier import (
     crawl_names,
 )
 from frontier.link.call import Link
+from frontier.link.cluster import ClusterLink
 from frontier.link.connect import connect
 from frontier.link.partition import ON_A_CLUSTER, Partitions
 from tests.frontier.valkey_cluster import wait_until
 
 DELAY_MS = 200
-LEASE_MS = 20_000  # longer than any call waits here, so that no lease is over before its worker has it
+LEASE_MS = 20_000
 _serial = count()
+
+pytestmark = pytest.mark.timeout(900)
 
 
 @pytest.fixture
 async def link(cluster) -> AsyncIterator[Link]:
-    found = await connect(",".join(cluster.addresses[:2]))
+    """A link that waits longer than a user's: on a machine with other work a promotion may take a minute."""
+    found = ClusterLink(cluster.addresses[:2], retry_timeout_s=180)
     yield found
     await found.aclose()
 
@@ -115,6 +119,8 @@ class Fleet:
             )
             for lease in leases:
                 self.granted[lease.url.host].append(lease.deadline_ms - LEASE_MS)
+            if begun - asked >= LEASE_MS / 1000:
+                continue  # the leases may be over: another worker may hold these pages
             await asyncio.gather(*(self._fetch(frontier, lease, begun) for lease in leases))
             if not leases:
                 await asyncio.sleep(random.uniform(0.05, 0.15))
@@ -156,6 +162,9 @@ def slot_of(crawl: str, partition: int) -> int:
 
 
 async def test_a_crawl_on_a_cluster_has_64_partitions_over_all_masters(cluster, link: Link, crawl):
+    connected = await connect(",".join(cluster.addresses[:2]))
+    assert isinstance(connected, ClusterLink)
+    await connected.aclose()
     frontier = await Frontier(link, crawl).open()
     assert (await frontier.add([page(host, 0) for host in range(300)])).added == 300
     assert (await frontier.add([page(host, 0) for host in range(300)])).known == 300
@@ -189,7 +198,7 @@ async def test_a_replica_takes_its_masters_place_and_slots_move_under_a_crawl(cl
 
 @pytest.mark.slow
 async def test_masters_die_and_are_paused_and_every_slot_moves_under_a_crawl(cluster, link: Link, crawl):
-    fleet = Fleet(link, crawl, hosts=150, pages=30, workers=48)
+    fleet = Fleet(link, crawl, hosts=150, pages=12, workers=24)
 
     async def trouble() -> None:
         for turn in range(3):
