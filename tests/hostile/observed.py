@@ -9,10 +9,13 @@ from functools import cached_property
 
 from frontier import canonicalize
 from tests.hostile import warc
-from tests.hostile.host import Host
+from tests.hostile.host import Exchange, Host
 from tests.hostile.project import Project
 from tests.hostile.rows.row import ABSENT, GOOD, Row
 from tests.hostile.web import Web
+
+WAY_S = 0.5
+"""Seconds around an exchange within which a stall of the host may have moved its times: it may wait in the kernel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +55,10 @@ class RowObservation:
     def canary(self) -> int:
         """Return how often anybody connected to the canary."""
         return len(self._played.web.canary.connected)
+
+    def late_s(self, exchange: Exchange) -> float:
+        """Return the seconds by which the host may have noted an exchange too late, because the machine was busy."""
+        return self._played.web.late_s(exchange.begun - WAY_S, exchange.ended + WAY_S)
 
     @cached_property
     def _ends(self) -> dict[str, dict]:

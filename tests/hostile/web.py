@@ -52,6 +52,10 @@ class Web:
         scheme = "https" if row.tls else "http"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.there.port}"
 
+    def late_s(self, begun: float, ended: float) -> float:
+        """Return the seconds by which times that hosts noted between these two may be too late."""
+        return self._loop.late_s(begun, ended)
+
     def _call(self, work):
         return self._loop.run(work)
 
