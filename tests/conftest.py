@@ -37,6 +37,16 @@ if (
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+SLOW_TIMEOUT_S = 1_200
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give a slow test more time: on a machine with other work it may take ten times as long as alone."""
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_TIMEOUT_S))
+
+
 def pytest_collection_finish() -> None:
     """Keep the collected tests, some million objects, out of every garbage collection to come, and collect all the others
     seldom: with Python's own thresholds that takes a twentieth of the time of the tests.

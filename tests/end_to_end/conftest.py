@@ -69,7 +69,7 @@ class User:
     def environment(self):
         return {**os.environ, "THRESHER_PROJECT": str(self.directory), "PYTHONPATH": str(ROOT)}
 
-    def run(self, *words, code=0, text=None, timeout=240):
+    def run(self, *words, code=0, text=None, timeout=900):
         done = subprocess.run(
             self.command(*words),
             env=self.environment,
