@@ -177,7 +177,11 @@ class ValkeyCluster:
         return False
 
     def wait_settled(self) -> None:
+        """Return once the cluster is whole and each master has a replica in step, so that the next kill is survived."""
         wait_until(self.settled, "the cluster to be whole")
+        for master in self._masters():
+            if not self.replicas_of(master):
+                self._give_replica(master)
 
     def heal(self) -> None:
         """Start who is dead, wake who is paused."""
@@ -209,6 +213,28 @@ class ValkeyCluster:
 
     def _living(self) -> list[ValkeyServer]:
         return [member for member in self.members if member.process.poll() is None and not member.paused]
+
+    def _masters(self) -> list[ValkeyServer]:
+        """The living members that have slots."""
+        ports = {port for _, _, (_, port, *_), *_ in self._living()[0].run("CLUSTER", "SLOTS")}
+        return [member for member in self._living() if member.port in ports]
+
+    def _give_replica(self, master: ValkeyServer) -> None:
+        """Let a member that no master needs follow `master`.
+
+        A master that comes back follows whoever has its last slot, so a master whose slots moved may be left alone.
+        """
+        masters = self._masters()
+        needed = {*masters, *(found[0] for each in masters if (found := self.replicas_of(each)))}
+        spare = next(member for member in self._living() if member not in needed)
+
+        def follows() -> bool:
+            with suppress(RedisError):  # one that came back a moment ago has not given up its slots yet
+                spare.run("CLUSTER", "REPLICATE", master.id)
+            return bool(self.replicas_of(master))
+
+        wait_until(follows, f"a replica of the server on port {master.port}")
+        wait_until(self.settled, "the cluster to be whole")
 
     def _form(self, masters: int, bus: int) -> None:
         share = SLOTS / masters
