@@ -230,7 +230,8 @@ class ValkeyCluster:
 
         def follows() -> bool:
             with suppress(RedisError):  # one that came back a moment ago has not given up its slots yet
-                spare.run("CLUSTER", "REPLICATE", master.id)
+                if spare.info("replication").get("master_port") != master.port:
+                    spare.run("CLUSTER", "REPLICATE", master.id)
             return bool(self.replicas_of(master))
 
         wait_until(follows, f"a replica of the server on port {master.port}")
