@@ -1,0 +1,111 @@
+"""Parts of the process step whose documents are screened: which index each is screened with, and which are stale.
+
+1. A part is screened with one sealed index, whose Bloom filter is among its inputs. So its bytes follow from its
+   inputs, whatever the order or the number of workers.
+2. A sealed part keeps its index, or that it has none. A later index changes nothing of it.
+3. Only an index whose tables are all sealed is used. So no document is screened for a document of its own part, and no
+   two documents for each other.
+4. A screened part is stale if a table that has one of its witnesses is sealed no more, or otherwise. It is made again
+   without screening, so a document that was left out for another comes back when that one goes.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import cast
+
+from core import CorruptData
+from filters.dedup.document_rows import table_hash
+from pipeline.dedup_index.index_screen import ScreenTask
+from pipeline.engine.step import Part
+from storage import tables
+from storage.manifest import Manifest, load_manifest, manifest_name, manifests
+from storage.store import Store
+
+PROCESS, SCREENED, SIGNATURES = "process", "screened", "signatures"
+_WITNESSES = tables.columns(tables.SCREENED, "witness_table")
+
+
+def with_screen(
+    store: Store, parts: Iterable[Part], screen: ScreenTask | None, unscreened: Collection[str] = ()
+) -> Iterator[Part]:
+    """Yield the parts with the index that each is screened with. Parts named in `unscreened` get none."""
+    screened = _screened_names(store, "")
+    if screen is None and not screened:
+        yield from parts
+        return
+    sealed = {
+        name.removeprefix(f"manifests/{PROCESS}/").removesuffix(".json")
+        for name in store.list(f"manifests/{PROCESS}/")
+    }
+    for part in parts:
+        if part.name in sealed:
+            made = load_manifest(store, manifest_name(PROCESS, part.name)) if part.name in screened else None
+            yield part if made is None else replace(part, inputs=(*part.inputs, *made.inputs[1:]))
+        elif screen is None or part.name in unscreened:
+            yield part
+        else:
+            yield replace(
+                part,
+                inputs=(*part.inputs, screen.filter),
+                reads=(*part.reads, *screen.names),
+                writes=(*part.writes, f"{SCREENED}/{part.name}.parquet"),
+                parameters=part.parameters._replace(screen=screen),
+            )
+
+
+def stale_parts(store: Store, sources: Sequence[str]) -> list[str]:
+    """Return the sealed parts of sources that are stale, and those that are stale because of these."""
+    witnesses = {
+        part: tables_of
+        for source in sources
+        for part in sorted(_screened_names(store, f"{source}/"))
+        if (tables_of := _witness_tables(store, part)) is not None
+    }
+    if not witnesses:
+        return []
+    known = {manifest.part: _signatures(manifest) for manifest in manifests(store, PROCESS)}
+    stale: list[str] = []
+    while True:
+        current = set(known.values())
+        found = [part for part, of in witnesses.items() if part in known and not of <= current]
+        if not found:
+            return stale
+        stale += found
+        for part in found:
+            del known[part]
+
+
+def unseal_stale(store: Store, sources: Sequence[str]) -> list[str]:
+    """Remove the seals of stale parts of sources, and return their names."""
+    stale = stale_parts(store, sources)
+    for part in stale:
+        store.delete(manifest_name(PROCESS, part))
+        store.delete(f"{SCREENED}/{part}.parquet")
+    return stale
+
+
+def _screened_names(store: Store, prefix: str) -> set[str]:
+    return {
+        name.removeprefix(f"{SCREENED}/").removesuffix(".parquet")
+        for name in store.list(f"{SCREENED}/{prefix}")
+    }
+
+
+def _witness_tables(store: Store, part: str) -> set[int] | None:
+    """Return the hashes of the tables that have the witnesses of a part; None if it is not sealed."""
+    seal = manifest_name(PROCESS, part)
+    if not store.exists(seal):
+        return None
+    output = next(
+        (each for each in load_manifest(store, seal).outputs if each.name.startswith(f"{SCREENED}/")), None
+    )
+    if output is None:
+        return None
+    return set(cast("list[int]", tables.read(store, output, _WITNESSES)["witness_table"].to_pylist()))
+
+
+def _signatures(manifest: Manifest) -> int:
+    for output in manifest.outputs:
+        if output.name.startswith(f"{SIGNATURES}/"):
+            return table_hash(output.name, output.sha256)
+    raise CorruptData(f"{manifest.part} has no table of signatures; run `thresher verify --repair`")

@@ -1,0 +1,308 @@
+"""Documents that deduplication knows are left out before they are filtered, and come back when their witness goes."""
+
+import json
+import multiprocessing
+import os
+import random
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+
+from core import CorruptData, InputError
+from pipeline.configuration import DedupConfig, FiltersConfig
+from pipeline.dedup_index import screen_filter
+from pipeline.engine import run_step
+from pipeline.engine.local.worker_pool import local_worker_pool
+from pipeline.funnel import make_funnel
+from pipeline.inputs.ingest import ingest
+from pipeline.inputs.locate import locate_inputs
+from pipeline.integrity.verify import repair, verify_storage
+from pipeline.steps import dedup, process
+from pipeline.steps.records.screened_parts import stale_parts, with_screen
+from pipeline.terminal.progress import LineProgress
+from storage.directory_store import DirectoryStore
+from storage.manifest import manifests
+from tests.pipeline.steps.judged_sources import StoppingStore
+
+FILTERS = FiltersConfig(preset="gopher", languages=())
+CONFIG = DedupConfig(screen=True)
+WORDS = [
+    line.split()[0]
+    for line in (
+        "the of and to that is with have be for as was from by this are which not or at on but they his were all one "
+    ).split()
+    for line in [line]
+] + [f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(400)]
+
+
+def text(number, edits=0):
+    """Return a text that no other number has anything like; `edits` of its words are changed."""
+    rng = random.Random(number)
+    words = [word for _ in range(60) for word in ("the", "house", "of", *rng.choices(WORDS, k=3))]
+    for at in random.Random(-number).sample(range(len(words)), edits):
+        words[at] = f"changed{chr(97 + at % 26)}"
+    return "\n".join(" ".join(words[at : at + 12]).capitalize() + "." for at in range(0, len(words), 12))
+
+
+def put(root, store, source, documents):
+    """Ingest documents: pairs of a URL and a text. Each call makes a file."""
+    path = root / f"{source}-{len(list(root.glob('*.jsonl')))}.jsonl"
+    path.write_text("".join(f"{json.dumps({'url': url, 'text': each})}\n" for url, each in documents))
+    ingest(store, source, locate_inputs([path]))
+
+
+def process_all(store, source, pool, config=CONFIG, screen=None, filters=FILTERS):
+    chosen, stale = dedup.choose_screen(
+        store, config, [source], pool=pool, progress=LineProgress(), screen=screen
+    )
+    parts = with_screen(store, process.parts(store, source, filters), chosen, stale)
+    return run_step.run_step(
+        store, process.step(filters), parts, process.work, pool=pool, progress=LineProgress()
+    )
+
+
+def find_duplicates(store, sources, pool, config=CONFIG):
+    manifest, _ = dedup.run(store, sources, config, pool=pool, progress=LineProgress())
+    return manifest
+
+
+def rows(store, folder, source):
+    paths = sorted((store.root / folder / source).rglob("*.parquet"))
+    return [row for path in paths for row in pq.read_table(path).to_pylist()]
+
+
+def left_out(store, source="new"):
+    """Return reason by URL of the documents that the screen left out."""
+    urls = {row["id"]: row["url"] for row in rows(store, "documents", source)}
+    return {
+        urls[row["id"]].rpartition("/")[2]: row["reason"]
+        for row in rows(store, "verdicts", source)
+        if row["rule"] == "screen"
+    }
+
+
+OLD = [(f"http://old.example/{n}", text(n)) for n in range(20)]
+NEW = [
+    ("http://new.example/same", text(3)),
+    ("http://new.example/case", text(4).upper()),
+    ("http://new.example/near", text(5, edits=5)),
+    ("http://old.example/6", text(6, edits=5)),  # another version of a known page
+    ("http://old.example/7", text(7)),  # a known page again
+    ("http://new.example/far", text(8, edits=100)),
+    ("http://new.example/fresh", text(100)),
+    ("http://new.example/twice", text(100)),  # no copy of a known document
+    ("http://new.example/short", "Too short."),
+]
+EXPECTED = {"same": "exact", "case": "exact", "near": "near", "7": "exact"}
+
+
+@pytest.fixture
+def known(tmp_path, pool):
+    """A store with a processed and deduplicated source `old`, and the unprocessed source `new`."""
+    store = DirectoryStore(tmp_path / "data")
+    put(tmp_path, store, "old", OLD)
+    process_all(store, "old", pool, screen=False)
+    find_duplicates(store, ["old"], pool)
+    put(tmp_path, store, "new", NEW)
+    return store
+
+
+def test_what_deduplication_knows_is_left_out_with_its_witness(known, pool):
+    process_all(known, "new", pool)
+    assert left_out(known) == EXPECTED
+    ids = {row["url"]: row["id"] for name in ("old", "new") for row in rows(known, "documents", name)}
+    screened = {row["id"]: row for row in rows(known, "screened", "new")}
+    assert {each["witness"] for each in screened.values()} == {
+        ids[f"http://old.example/{n}"] for n in (3, 4, 5, 7)
+    }
+    near = screened[ids["http://new.example/near"]]
+    assert near["witness"] == ids["http://old.example/5"]
+    assert 0.7 <= near["similarity"] < 1
+    measured = {row["id"] for row in rows(known, "measurements", "new")}
+    assert not measured & set(screened), "they are not measured"
+    assert len(measured) == len(NEW) - len(EXPECTED)
+
+
+def test_every_record_is_counted_once(known, pool):
+    process_all(known, "new", pool)
+    (manifest,) = manifests(known, "process", "new")
+    funnel = make_funnel(["new"], manifest.counts, ["gopher_quality", "gopher_repetition"])
+    assert funnel.records == len(NEW)
+    stages = {stage.name: stage.documents for stage in funnel.stages}
+    assert stages["screen/exact"] == 3
+    assert stages["screen/near"] == 1
+    assert funnel.stages[0].name.startswith("screen/"), "before all filters"
+
+
+def test_the_documents_that_stay_are_those_that_deduplication_keeps(tmp_path, known, pool):
+    """A screen takes nothing away that `dedup` would keep, as long as `prefer` ranks the known documents first."""
+    whole = DirectoryStore(tmp_path / "whole")
+    for name, documents in (("old", OLD), ("new", NEW)):
+        put(tmp_path, whole, name, documents)
+        process_all(whole, name, pool, screen=False)
+    process_all(known, "new", pool)
+
+    def staying(store):
+        removed = find_duplicates(store, ["old", "new"], pool, replace(CONFIG, sources=("old",)))
+        gone = {row["id"] for row in pq.read_table(store.root / removed.outputs[0].name).to_pylist()}
+        urls = {row["id"]: row["url"] for name in ("old", "new") for row in rows(store, "documents", name)}
+        return sorted(
+            urls[row["id"]]
+            for name in ("old", "new")
+            for row in rows(store, "signatures", name)
+            if row["id"] not in gone
+        )
+
+    assert staying(known) == staying(whole)
+
+
+@pytest.mark.parametrize("rate", [0.9, 0.0001])
+def test_the_filter_decides_the_cost_and_not_the_documents(known, pool, rate):
+    process_all(known, "new", pool, replace(CONFIG, screen_rate=rate))
+    assert left_out(known) == EXPECTED
+    (made,) = manifests(known, "screen")
+    assert made.counts["rate_ppm"] / 1e6 == pytest.approx(rate, rel=0.5)
+
+
+def test_the_memory_of_a_filter_is_bounded_and_its_rate_is_stated(known, pool):
+    process_all(known, "new", pool, replace(CONFIG, memory=1 << 20, screen_rate=1e-9))
+    small = replace(CONFIG, memory=100)
+    process_all(known, "old", pool, small)  # nothing is left to do
+    (name,) = known.list("screens/")
+    assert known.size(name) < 1 << 20
+    screen, _ = dedup.choose_screen(known, small, ["new"], pool=pool, progress=LineProgress())
+    assert known.size(screen.filter.name) <= 50 + 24
+    rates = sorted(made.counts["rate_ppm"] for made in manifests(known, "screen"))
+    assert rates[0] == 0
+    assert rates[1] > 900_000, "of so small a filter nearly every document is looked up"
+
+
+def test_preferred_sources_and_separate_sources_are_not_screened(known, pool):
+    preferred = replace(CONFIG, sources=("new",))
+    find_duplicates(known, ["old"], pool, preferred)
+    process_all(known, "new", pool, preferred)
+    assert left_out(known) == {}
+    process.delete_results(known, "new")
+    alone = replace(CONFIG, within="source")
+    find_duplicates(known, ["old"], pool, alone)
+    process_all(known, "new", pool, alone)
+    assert left_out(known) == {}
+
+
+def test_nothing_is_screened_without_an_index(tmp_path, pool, capsys):
+    store = DirectoryStore(tmp_path / "data")
+    put(tmp_path, store, "new", NEW)
+    process_all(store, "new", pool)
+    assert "no document is screened" in capsys.readouterr().err
+    assert left_out(store) == {}
+    assert not list(store.list("screened/"))
+
+
+def stored(store):
+    return {name: store.read(name) for name in store.list() if not name.startswith("runs/")}
+
+
+def test_a_sealed_part_keeps_its_index(tmp_path, known, pool):
+    process_all(known, "new", pool)
+    before = stored(known)
+    assert process_all(known, "new", pool, screen=False).made == 0
+    find_duplicates(known, ["old", "new"], pool)
+    put(
+        tmp_path,
+        known,
+        "new",
+        [("http://late.example/again", text(100)), ("http://late.example/x", text(200))],
+    )
+    again = process_all(known, "new", pool)
+    assert (again.made, again.already) == (1, 1)
+    assert left_out(known) == {**EXPECTED, "again": "exact"}, (
+        "the later file is screened with the later index"
+    )
+    names = [
+        name
+        for name in before
+        if name.startswith(("screened/", "verdicts/", "signatures/", "manifests/process/"))
+    ]
+    assert {name: known.read(name) for name in names} == {name: before[name] for name in names}
+
+
+def test_a_document_comes_back_when_its_witness_goes(known, pool):
+    process_all(known, "new", pool)
+    process.delete_results(known, "old")
+    other = replace(FILTERS, thresholds={"gopher_quality.fewest_words": 100_000})
+    process_all(known, "old", pool, screen=False, filters=other)  # drops every document
+    assert stale_parts(known, ["new"])
+    with pytest.raises(
+        InputError, match="screened for documents whose results are gone; run `thresher process new`"
+    ):
+        process.require_processed(known, ["new"], FILTERS)
+    assert process_all(known, "new", pool).made == 1
+    assert left_out(known) == {}
+    process.require_processed(known, ["new"], FILTERS)
+    assert stale_parts(known, ["new"]) == []
+
+
+def test_the_same_results_made_again_leave_screened_parts_alone(known, pool):
+    process_all(known, "new", pool)
+    process.delete_results(known, "old")
+    process_all(known, "old", pool)
+    assert left_out(known, "old") == {}, "an index that knows the documents themselves is not used"
+    assert stale_parts(known, ["new"]) == []
+
+
+def test_a_part_that_was_screened_for_a_stale_one_is_stale_too(tmp_path, known, pool):
+    process_all(known, "new", pool)
+    find_duplicates(known, ["old", "new"], pool)
+    put(tmp_path, known, "third", [("http://third.example/a", text(100))])
+    process_all(known, "third", pool)
+    assert left_out(known, "third") == {"a": "exact"}
+    process.delete_results(known, "old")
+    assert len(stale_parts(known, ["new", "third"])) == 2
+
+
+def test_files_of_an_index_stay_as_long_as_its_filter(tmp_path, known, pool, monkeypatch):
+    process_all(known, "new", pool)
+    (made,) = manifests(known, "screen")
+    find_duplicates(known, ["old", "new"], pool)
+    assert all(known.exists(span.name) for span in made.inputs)
+    put(tmp_path, known, "late", [("http://late.example/", text(9))])
+    process_all(known, "late", pool)
+    assert len(list(manifests(known, "screen"))) == 2
+    monkeypatch.setattr(screen_filter, "MAX_AGE_MS", -1)
+    process_all(known, "late", pool)
+    assert made.part not in {each.part for each in manifests(known, "screen")}
+    assert len(list(known.list("screens/"))) == 1
+    assert not verify_storage(known, LineProgress()).damage
+
+
+def test_a_damaged_filter_or_index_is_an_error_by_name(known, pool):
+    dedup.choose_screen(known, CONFIG, ["new"], pool=pool, progress=LineProgress())
+    (name,) = known.list("screens/")
+    data = known.read(name)
+    known.delete(name)
+    known.put(name, data[:-1] + bytes([data[-1] ^ 1]))
+    ran = process_all(known, "new", pool)
+    assert name in ran.quarantined[0].reason
+    found = verify_storage(known, LineProgress())
+    assert any(name in line for line in found.damage)
+    repair(known, found)
+    process.quarantine.remove_marks(known, "process", "new")
+    process_all(known, "new", pool)
+    assert left_out(known) == EXPECTED
+
+
+def _process_until_stopped(root, left, changes):
+    store = StoppingStore(root, [left])
+    with local_worker_pool(1) as pool:
+        process_all(store, "new", pool)
+    changes.value = left - store.left[0]
+
+
+def _process_in_a_process(root, left):
+    context = multiprocessing.get_context("spawn")
+    changes = context.Value("q", 0)
+    child = context.Process(target=_process_until_stopped, args=(root, left, changes))
+    child.start()
+    child.join()
+    return child.exitcode, changes.value
