@@ -2,7 +2,8 @@
 
 1. A new document is screened if its text equals a known one, or if it shares a band with a known document and enough
    numbers of their MinHashes are equal. These are the matches of `filters.dedup.decisions`, and only verified ones.
-2. A near duplicate of the same URL is no match, because it is another version of the page: `dedup` keeps the newest.
+2. A near duplicate of the same URL that was fetched later is no match, because it is a newer version of the page:
+   `dedup` keeps the newest.
 3. A document whose source is preferred to that of the known one is no match, because `dedup` would keep the new one.
 4. Of a band, the `MAX_MEMBERS` members with the smallest ids are compared.
 """
@@ -35,6 +36,8 @@ class NewDocuments(NamedTuple):
     keys: HashArray
     """Column 0: first word of the text's key. Then a column for each band; a document without shingles has its text's
     key there."""
+    fetched: HashArray
+    """When they were fetched, in milliseconds; 0 if it is not known."""
     source_rank: int
     """Place of their source among the preferred ones."""
 
@@ -51,6 +54,7 @@ class Candidates(NamedTuple):
 def new_documents(  # noqa: PLR0913 - what a signature is made of, and how it is compared
     text_hashes: Sequence[bytes],
     urls: Sequence[str],
+    fetched_at_ms: Sequence[int],
     minhashes: MinHashes,
     *,
     bands: int,
@@ -65,7 +69,8 @@ def new_documents(  # noqa: PLR0913 - what a signature is made of, and how it is
     if bands:
         keys[signed, 1:] = all_band_keys(minhashes[signed], bands, rows) ^ np.uint64(group)
     digests = [xxhash.xxh3_128_digest(url.encode()) if url else bytes(16) for url in urls]
-    return NewDocuments(text, _words(digests), minhashes, keys, source_rank)
+    fetched = np.maximum(np.array(fetched_at_ms, np.int64), 0).astype(np.uint64)
+    return NewDocuments(text, _words(digests), minhashes, keys, fetched, source_rank)
 
 
 def equal_texts(new: NewDocuments, chosen: IntArray, texts: Rows) -> Candidates:
@@ -113,7 +118,8 @@ def matches(
         if fewest_equal:
             url = new.url[found.new]
             is_page = (known[URL[0]] == url[:, 0]) & (known[URL[1]] == url[:, 1]) & (url != 0).any(axis=1)
-            is_match &= (equal >= fewest_equal) & ~is_page
+            is_newer = is_page & (new.fetched[found.new] > known["fetched"])
+            is_match &= (equal >= fewest_equal) & ~is_newer
         if rank:
             is_match &= known[rank] <= new.source_rank
     pairs = np.flatnonzero(is_match)
