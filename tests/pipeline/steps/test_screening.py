@@ -113,7 +113,8 @@ def test_what_deduplication_knows_is_left_out_with_its_witness(known, pool):
     )
     screened = {row["id"]: row for row in rows(known, "screened", "new")}
     assert {
-        new[url]: old[number] for url, number in {"same": "3", "case": "4", "near": "5", "6": "6", "7": "7"}.items()
+        new[url]: old[number]
+        for url, number in {"same": "3", "case": "4", "near": "5", "6": "6", "7": "7"}.items()
     } == {id_: row["witness"] for id_, row in screened.items()}
     near = screened[new["near"]]
     assert 0.7 <= near["similarity"] < 1
