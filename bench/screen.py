@@ -61,7 +61,7 @@ def main() -> None:
         _Maker(store, 1).put(options.known)
         sources = ["old", *(["made"] if options.known else [])]
         dedup.run(store, sources, config, pool=pool, progress=LineProgress())
-        task, _ = dedup.choose_screen(store, config, [], pool=pool, progress=LineProgress(), screen=True)
+        task = dedup.choose_screen(store, config, [], pool=pool, progress=LineProgress(), screen=True)
         assert task is not None
         plain = list(process.parts(store, "new", filters))
         screened = list(with_screen(store, plain, task))

@@ -113,10 +113,10 @@ def process_sources(
         for name in names
         for part in process.parts(project.store, name, filters, blocked, permutations=numbers)
     )
-    chosen, stale = choose_screen(
+    chosen = choose_screen(
         project.store, project.config.dedup, names, pool=pool, progress=progress, screen=screen
     )
-    screened = with_screen(project.store, parts, chosen, stale)
+    screened = with_screen(project.store, parts, chosen)
     with record_run(project, step, names) as record:
         record.summary = run_step.run_step(
             project.store, step, screened, process.work, pool=pool, progress=progress

@@ -59,7 +59,7 @@ def collect(store: Store, grace_ms: int = GRACE_MS) -> int:
 
 def _part(output: str) -> str:
     """Return a name without the suffix of its format."""
-    return output.removesuffix(".parquet").removesuffix(".bloom")
+    return output.removesuffix(".parquet").removesuffix(".bloom").removesuffix(".stale")
 
 
 def _age_ms(store: Store, name: str) -> int:

@@ -148,9 +148,9 @@ def choose_screen(
     pool: WorkerPool,
     progress: Progress,
     screen: bool | None = None,
-) -> tuple[ScreenTask | None, list[str]]:
-    """Return the index that new documents of sources are looked up in, or None, and the parts that are made without it
-    because they are stale. Their seals are removed. `screen` takes the place of `[dedup] screen`.
+) -> ScreenTask | None:
+    """Return the index that new documents of sources are looked up in, or None. `screen` takes the place of `[dedup]
+    screen`. Remove the seals of stale parts of the sources, which are then made again without screening.
     """
     stale = unseal_stale(store, names)
     if stale:
@@ -159,19 +159,19 @@ def choose_screen(
             "screening"
         )
     if not (config.screen if screen is None else screen):
-        return None, stale
+        return None
     found = _newest_screen(store, config, pool=pool, progress=progress)
     if found is None:
         progress.print_line(
             "no document is screened, because no index of `thresher dedup` with these settings knows only documents "
             "that are still processed as they were; run `thresher dedup` first"
         )
-        return None, stale
+        return None
     progress.print_line(
         f"new documents are screened with {found.documents:,} known ones: a filter of {byte_text(found.bytes)}, "
         f"{found.rate:.2%} looked up in vain"
     )
-    return found.task, stale
+    return found.task
 
 
 def _newest_screen(

@@ -157,7 +157,7 @@ def follow(
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
     step = process.step(filters, blocked, permutations=project.config.dedup.permutations)
     backlog = Backlog(progress)
-    chosen, stale = choose_screen(
+    chosen = choose_screen(
         project.store, project.config.dedup, names, pool=pool, progress=progress, screen=screen
     )
     with project.frontier_address() as address, record_run(project, step, names) as record:
@@ -170,7 +170,7 @@ def follow(
                 is_finished = watcher.is_finished()
                 if is_finished and sharing is not None:
                     return record.summary  # others make what it has claimed and not begun
-                parts = list(with_screen(project.store, watcher.pop_parts(), chosen, stale))
+                parts = list(with_screen(project.store, watcher.pop_parts(), chosen))
                 if parts:
                     ran = run_step.run_step(
                         project.store,

@@ -6,10 +6,11 @@
 3. Only an index whose tables are all sealed is used. So no document is screened for a document of its own part, and no
    two documents for each other.
 4. A screened part is stale if a table that has one of its witnesses is sealed no more, or otherwise. It is made again
-   without screening, so a document that was left out for another comes back when that one goes.
+   without screening, so a document that was left out for another comes back when that one goes. A mark in the storage
+   says so, until the results of the source are deleted.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -22,14 +23,14 @@ from storage.manifest import Manifest, load_manifest, manifest_name, manifests
 from storage.store import Store
 
 PROCESS, SCREENED, SIGNATURES = "process", "screened", "signatures"
+TABLE, MARK = ".parquet", ".stale"
+"""Suffixes of a table of screened documents, and of the mark of a part that is not screened again."""
 _WITNESSES = tables.columns(tables.SCREENED, "witness_table")
 
 
-def with_screen(
-    store: Store, parts: Iterable[Part], screen: ScreenTask | None, unscreened: Collection[str] = ()
-) -> Iterator[Part]:
-    """Yield the parts with the index that each is screened with. Parts named in `unscreened` get none."""
-    screened = _screened_names(store, "")
+def with_screen(store: Store, parts: Iterable[Part], screen: ScreenTask | None) -> Iterator[Part]:
+    """Yield the parts with the index that each is screened with."""
+    screened, stale = _names(store, "", TABLE), _names(store, "", MARK)
     if screen is None and not screened:
         yield from parts
         return
@@ -41,14 +42,14 @@ def with_screen(
         if part.name in sealed:
             made = load_manifest(store, manifest_name(PROCESS, part.name)) if part.name in screened else None
             yield part if made is None else replace(part, inputs=(*part.inputs, *made.inputs[1:]))
-        elif screen is None or part.name in unscreened:
+        elif screen is None or part.name in stale:
             yield part
         else:
             yield replace(
                 part,
                 inputs=(*part.inputs, screen.filter),
                 reads=(*part.reads, *screen.names),
-                writes=(*part.writes, f"{SCREENED}/{part.name}.parquet"),
+                writes=(*part.writes, f"{SCREENED}/{part.name}{TABLE}"),
                 parameters=part.parameters._replace(screen=screen),
             )
 
@@ -58,7 +59,7 @@ def stale_parts(store: Store, sources: Sequence[str]) -> list[str]:
     witnesses = {
         part: tables_of
         for source in sources
-        for part in sorted(_screened_names(store, f"{source}/"))
+        for part in sorted(_names(store, f"{source}/", TABLE))
         if (tables_of := _witness_tables(store, part)) is not None
     }
     if not witnesses:
@@ -76,18 +77,21 @@ def stale_parts(store: Store, sources: Sequence[str]) -> list[str]:
 
 
 def unseal_stale(store: Store, sources: Sequence[str]) -> list[str]:
-    """Remove the seals of stale parts of sources, and return their names."""
+    """Mark the stale parts of sources, remove their seals, and return their names."""
     stale = stale_parts(store, sources)
     for part in stale:
+        store.put(f"{SCREENED}/{part}{MARK}", b"")
         store.delete(manifest_name(PROCESS, part))
-        store.delete(f"{SCREENED}/{part}.parquet")
+        store.delete(f"{SCREENED}/{part}{TABLE}")
     return stale
 
 
-def _screened_names(store: Store, prefix: str) -> set[str]:
+def _names(store: Store, prefix: str, suffix: str) -> set[str]:
+    """Return the names of parts that have a table of screened documents, or a mark."""
     return {
-        name.removeprefix(f"{SCREENED}/").removesuffix(".parquet")
+        name.removeprefix(f"{SCREENED}/").removesuffix(suffix)
         for name in store.list(f"{SCREENED}/{prefix}")
+        if name.endswith(suffix)
     }
 
 

@@ -222,7 +222,9 @@ async def test_the_bytes_by_which_the_archive_grew_are_counted_with_and_without_
 
 async def repeat(worker, found, *folders):
     """Crawl pages of these folders that all say the same, and return how their host stands."""
-    await worker.frontier.add([found(f"http://a.test/{folder}/{i}") for i in range(200) for folder in folders])
+    await worker.frontier.add(
+        [found(f"http://a.test/{folder}/{i}") for i in range(200) for folder in folders]
+    )
     while leases := await worker.pages():
         await worker.settle(leases, sketch=7, discoveries=(found(f"http://a.test/{folders[0]}/0"),))
     return (await every(worker.frontier))["a.test"]

@@ -12,7 +12,7 @@ import pytest
 from core import InputError
 from pipeline.configuration import DedupConfig, FiltersConfig
 from pipeline.dedup_index import screen_filter
-from pipeline.engine import run_step
+from pipeline.engine import quarantine, run_step
 from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.funnel import make_funnel
 from pipeline.inputs.ingest import ingest
@@ -49,10 +49,8 @@ def put(root, store, source, documents):
 
 
 def process_all(store, source, pool, config=CONFIG, screen=None, filters=FILTERS):
-    chosen, stale = dedup.choose_screen(
-        store, config, [source], pool=pool, progress=LineProgress(), screen=screen
-    )
-    parts = with_screen(store, process.parts(store, source, filters), chosen, stale)
+    chosen = dedup.choose_screen(store, config, [source], pool=pool, progress=LineProgress(), screen=screen)
+    parts = with_screen(store, process.parts(store, source, filters), chosen)
     return run_step.run_step(
         store, process.step(filters), parts, process.work, pool=pool, progress=LineProgress()
     )
@@ -78,7 +76,9 @@ def left_out(store, source="new"):
     }
 
 
-OLD = [(f"http://old.example/{n}", text(n)) for n in range(20)]
+BRIEF = ("http://old.example/brief", " ".join(text(50).split()[:130]))
+"""A text that a higher threshold drops."""
+OLD = [*((f"http://old.example/{n}", text(n)) for n in range(20)), BRIEF]
 NEW = [
     ("http://new.example/same", text(3)),
     ("http://new.example/case", text(4).upper()),
@@ -95,7 +95,11 @@ EXPECTED = {"same": "exact", "case": "exact", "near": "near", "6": "near", "7": 
 
 @pytest.fixture
 def known(tmp_path, pool):
-    """A store with a processed and deduplicated source `old`, and the unprocessed source `new`."""
+    return known_source(tmp_path, pool)
+
+
+def known_source(tmp_path, pool):
+    """Return a store with a processed and deduplicated source `old`, and the unprocessed source `new`."""
     store = DirectoryStore(tmp_path / "data")
     put(tmp_path, store, "old", OLD)
     process_all(store, "old", pool, screen=False)
@@ -169,7 +173,8 @@ def test_the_memory_of_a_filter_is_bounded_and_its_rate_is_stated(known, pool):
     sizes = []
     for memory in (1 << 20, 100):
         config = replace(CONFIG, memory=memory, screen_rate=1e-9)
-        screen, _ = dedup.choose_screen(known, config, ["new"], pool=pool, progress=LineProgress())
+        screen = dedup.choose_screen(known, config, ["new"], pool=pool, progress=LineProgress())
+        assert screen is not None
         sizes.append(known.size(screen.filter.name))
     assert sizes[0] < 3000
     assert sizes[1] == 24 + 50, "half of the memory, and the head of the file"
@@ -288,7 +293,7 @@ def test_a_damaged_filter_is_an_error_by_name(known, pool):
     found = verify_storage(known, LineProgress())
     assert any(name in line for line in found.damage)
     repair(known, found)
-    process.quarantine.remove_marks(known, "process", "new")
+    quarantine.remove_marks(known, "process", "new")
     process_all(known, "new", pool)
     assert left_out(known) == EXPECTED
 
@@ -311,13 +316,21 @@ def _process_in_a_process(root, left):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_screened_part_that_is_killed_at_any_write_has_the_same_bytes_when_it_is_made_again(
-    tmp_path, known, pool
+@pytest.mark.parametrize("is_stale", [False, True])
+def test_a_command_that_is_killed_at_any_write_has_the_same_bytes_when_it_is_run_again(
+    tmp_path, known, pool, is_stale
 ):
-    """The filter, the tables and the seals are written in this run."""
+    """A new part, and then a part whose witnesses are gone: the filter, tables, marks and seals are written here."""
+    if is_stale:
+        process_all(known, "new", pool)
+        process.delete_results(known, "old")
+        other = replace(FILTERS, thresholds={"gopher_quality.fewest_words": 150})
+        process_all(known, "old", pool, screen=False, filters=other)
+        find_duplicates(known, ["old"], pool)
     shutil.copytree(known.root, tmp_path / "whole")
     whole = DirectoryStore(tmp_path / "whole")
     process_all(whole, "new", pool)
+    assert bool(left_out(whole)) is not is_stale
     expected, left = stored(whole), 0
     while True:
         shutil.copytree(known.root, copy := tmp_path / f"killed-{left}")
@@ -338,7 +351,7 @@ def test_neither_the_workers_nor_their_order_change_a_byte(tmp_path, known, pool
     shutil.copytree(known.root, tmp_path / "copy")
     copy = DirectoryStore(tmp_path / "copy")
     process_all(known, "new", pool)
-    chosen, _ = dedup.choose_screen(copy, CONFIG, ["new"], pool=pool, progress=LineProgress())
+    chosen = dedup.choose_screen(copy, CONFIG, ["new"], pool=pool, progress=LineProgress())
     parts = list(with_screen(copy, process.parts(copy, "new", FILTERS), chosen))
     assert len(parts) == 4
     with local_worker_pool(1) as alone:
