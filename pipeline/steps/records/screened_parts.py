@@ -82,7 +82,10 @@ def unseal_stale(store: Store, sources: Sequence[str]) -> list[str]:
     for part in stale:
         store.put(f"{SCREENED}/{part}{MARK}", b"")
         store.delete(manifest_name(PROCESS, part))
-        store.delete(f"{SCREENED}/{part}{TABLE}")
+    for source in sources:
+        for part in _names(store, f"{source}/", MARK) & _names(store, f"{source}/", TABLE):
+            if not store.exists(manifest_name(PROCESS, part)):  # also of a command that was killed here
+                store.delete(f"{SCREENED}/{part}{TABLE}")
     return stale
 
 
