@@ -7,6 +7,7 @@ it, because runs never change. Of the indexes of the same sources and settings o
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from storage.manifest import (
     Manifest,
     Output,
     fingerprint,
+    load_manifest,
     manifest_name,
     manifests,
     put_output,
@@ -122,10 +124,17 @@ def delete_superseded(store: Store, recipe: Mapping[str, Any], state: IndexState
 
 def unsealed(store: Store) -> Iterator[str]:
     """Yield the files that no sealed index and no filter of one has, and what stages of an unfinished run passed on."""
-    sealed = {output.name for manifest in manifests(store, STEP_NAME) for output in manifest.outputs}
-    sealed |= {span.name for manifest in manifests(store, SCREEN_STEP) for span in manifest.inputs}
+    sealed = {output.name for manifest in _readable(store, STEP_NAME) for output in manifest.outputs}
+    sealed |= {span.name for manifest in _readable(store, SCREEN_STEP) for span in manifest.inputs}
     yield from (name for name in store.list(f"{FOLDER}/") if name not in sealed)
     yield from store.list(f"{WORK_FOLDER}/")
+
+
+def _readable(store: Store, step: str) -> Iterator[Manifest]:
+    """Yield the Manifests that can be read: a damaged one keeps no file, and `verify` names it."""
+    for name in store.list(f"manifests/{step}/"):
+        with suppress(CorruptData):
+            yield load_manifest(store, name)
 
 
 def _of_settings(store: Store, recipe: Mapping[str, Any]) -> Iterable[Manifest]:

@@ -298,6 +298,22 @@ def test_a_damaged_filter_is_an_error_by_name(known, pool):
     assert left_out(known) == EXPECTED
 
 
+@pytest.mark.parametrize("step", ["dedup-index", "screen"])
+def test_a_damaged_manifest_is_named_and_repaired(known, pool, step):
+    dedup.choose_screen(known, CONFIG, ["new"], pool=pool, progress=LineProgress())
+    (name,) = known.list(f"manifests/{step}/")
+    known.delete(name)
+    known.put(name, b"{}")
+    found = verify_storage(known, LineProgress())
+    assert [line for line in found.damage if name in line]
+    repair(known, found)
+    assert not verify_storage(known, LineProgress()).damage
+    known.delete(next(known.list("manifests/dedup/")))  # the removals that it has found already
+    find_duplicates(known, ["old"], pool)
+    process_all(known, "new", pool)
+    assert left_out(known) == EXPECTED
+
+
 def _process_until_stopped(root, left, changes):
     store = StoppingStore(root, [left])
     with local_worker_pool(1) as pool:
