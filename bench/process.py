@@ -36,7 +36,7 @@ from pipeline.engine.task import NO_ITEM, ItemTracker, PartOutputs, Task
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import locate_inputs
 from pipeline.steps import process
-from pipeline.steps.records import process_records
+from pipeline.steps.records import page_records, process_records
 from storage.directory_store import DirectoryStore
 from storage.manifest import Input
 from storage.warc.records import read_records
@@ -131,7 +131,7 @@ def documents_alone(warc: Path, languages: tuple[str, ...]) -> None:
     precheck = partial(process_records.language_precheck, languages)
     with warc.open("rb") as file:
         for record in read_records(file, name=str(warc)):
-            if record.type == "response" and process_records.pageless_reason(record) is None:
+            if record.type == "response" and page_records.pageless_reason(record) is None:
                 extract_document(record, "bench", language_precheck=precheck)
 
 

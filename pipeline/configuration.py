@@ -73,6 +73,7 @@ _NEAR_SIZE = rule(
     _fits_signature,
     f"must be bands x rows with a product of at most {MAX_PERMUTATIONS}, the numbers in a signature",
 )
+_RATE = rule(lambda rate: 0 < rate < 1, "must be above 0 and below 1")
 _SIMILARITY = rule(lambda share: 0 < share <= 1, "must be above 0 and at most 1")
 
 
@@ -246,6 +247,19 @@ class DedupConfig:
     memory: Annotated[
         Size, Key("bounds what a worker holds, whatever the number of documents", is_size=True)
     ] = 512 << 20
+
+    screen: Annotated[
+        bool,
+        Key(
+            "`thresher process` leaves out documents that the newest index of `thresher dedup` has, before it filters "
+            "them"
+        ),
+    ] = False
+    screen_rate: Annotated[
+        float,
+        _RATE,
+        Key("share of new documents that a screen may look up in vain; a smaller one takes more memory"),
+    ] = 0.01
 
     @property
     def bands_and_rows(self) -> tuple[int, int] | None:

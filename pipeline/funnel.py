@@ -15,6 +15,8 @@ REMOVAL_KINDS = ("exact", "url", "near")
 """Kinds of removals, in the order in which they are decided."""
 EARLY_RULE = "early"
 """Name in place of a rule if nothing had to be extracted to decide."""
+SCREEN_RULE = "screen"
+"""Name in place of a rule if deduplication knew such a document before it was filtered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +116,9 @@ def make_funnel(
                 text_bytes=stage_counts[f"{name}.text_bytes"],
             )
     kept = stages.pop("keep", Stage(name="keep", documents=0, payload_bytes=0, text_bytes=0))
-    order = {rule: n for n, rule in enumerate(["archive", "early", "extract", "rights", *rule_order])}
+    order = {
+        rule: n for n, rule in enumerate(["archive", "early", "extract", "rights", SCREEN_RULE, *rule_order])
+    }
     dropped = sorted(stages.values(), key=lambda stage: (order[stage.name.partition("/")[0]], stage.name))
     removed = list(removed)
     kept = Stage(

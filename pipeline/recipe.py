@@ -90,9 +90,20 @@ def run_all(  # noqa: PLR0913 - the options of the command
 
 
 def process_sources(
-    project: OpenProject, names: tuple[str, ...], pool: WorkerPool, progress: Progress
+    project: OpenProject,
+    names: tuple[str, ...],
+    pool: WorkerPool,
+    progress: Progress,
+    *,
+    screen: bool | None = None,
 ) -> run_step.StepSummary:
-    """Extract and filter every sealed record of the sources that is not processed yet."""
+    """Extract and filter every sealed record of the sources that is not processed yet.
+
+    `screen` says whether documents that deduplication knows are left out; None for what `[dedup]` says.
+    """
+    from pipeline.steps.dedup import choose_screen
+    from pipeline.steps.records.screened_parts import with_screen
+
     filters = signal_files.stored_filters(project.store, project.directory, project.config.filters)
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
     numbers = project.config.dedup.permutations
@@ -102,9 +113,13 @@ def process_sources(
         for name in names
         for part in process.parts(project.store, name, filters, blocked, permutations=numbers)
     )
+    chosen = choose_screen(
+        project.store, project.config.dedup, names, pool=pool, progress=progress, screen=screen
+    )
+    screened = with_screen(project.store, parts, chosen)
     with record_run(project, step, names) as record:
         record.summary = run_step.run_step(
-            project.store, step, parts, process.work, pool=pool, progress=progress
+            project.store, step, screened, process.work, pool=pool, progress=progress
         )
     return record.summary
 

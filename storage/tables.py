@@ -140,6 +140,16 @@ REMOVALS = pa.schema(
 for near duplicates, and null for equal URLs. `cluster_size` counts the cluster with the document that stays."""
 
 
+SCREENED = pa.schema(
+    [
+        *(REMOVALS.field(name) for name in ("id", "witness", "kind", "similarity")),
+        _column("witness_table", pa.uint64()),
+    ]
+)
+"""One document that `process` left out, because deduplication knew its witness before. `kind` is `exact` or `near`.
+`witness_table` is a hash of the name and the digest of the table of signatures that has the witness."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signatures:
     """Columns of a table of signatures. The same index stands for the same document in all of them."""

@@ -142,12 +142,15 @@ class Project:
         self._opened.store.sweep()
         return ingest(self._opened.store, check_name(name), locate_inputs(inputs))
 
-    def process(self, *names: str, workers: int | None = None, redo: bool = False) -> StepSummary:
+    def process(
+        self, *names: str, workers: int | None = None, redo: bool = False, screen: bool | None = None
+    ) -> StepSummary:
         """Extract the text of what is new in the archive, and judge it: of these sources, of all if none is named.
 
         `workers` is one for each core if not given. `redo` forgets earlier results first, as it must be after a
-        change of `[filters]`. Of the result, `made` and `already` are counts of parts. Raise `ThresherError` if a
-        part is in quarantine; all others are made.
+        change of `[filters]`. `screen` leaves out documents that `dedup` knows before they are judged; None for what
+        `[dedup] screen` says. Of the result, `made` and `already` are counts of parts. Raise `ThresherError` if a part
+        is in quarantine; all others are made.
         """
         chosen = require_sources(self._opened, list(names))
         opened = self._opened
@@ -156,7 +159,7 @@ class Project:
         for name in chosen if redo else ():
             process.delete_results(self._opened.store, name)
         with self._opened.worker_pool(workers) as pool:
-            ran = recipe.process_sources(self._opened, chosen, pool, stderr_progress())
+            ran = recipe.process_sources(self._opened, chosen, pool, stderr_progress(), screen=screen)
         ran.require_all()
         return ran
 

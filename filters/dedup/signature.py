@@ -120,6 +120,17 @@ def band_keys(minhashes: MinHashes, band: int, rows: int) -> HashArray:
     return keys
 
 
+def all_band_keys(minhashes: MinHashes, bands: int, rows: int) -> HashArray:
+    """Return the keys of `band_keys` for all bands: one row per document, one column per band."""
+    numbers = minhashes[:, : bands * rows].reshape(len(minhashes), bands, rows).astype(np.uint64)
+    factors = _band_factors(bands * rows).reshape(bands, rows)
+    keys = np.zeros((len(minhashes), bands), dtype=np.uint64)
+    for row in range(rows):
+        keys = (keys ^ numbers[:, :, row]) * factors[:, row]
+        keys ^= keys >> _HALF
+    return keys
+
+
 def _fold(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 

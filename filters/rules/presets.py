@@ -25,7 +25,7 @@ PRESETS: Mapping[str, tuple[Rule, ...]] = {
     "refinedweb": (GopherQuality(), GopherRepetition(), RefinedWebLines()),
     "dclm": (DclmQuality(), DclmRepetition(), RefinedWebLines()),
 }
-RESERVED_NAMES = ("archive", "early", "extract", "rights", "dedup")
+RESERVED_NAMES = ("archive", "early", "extract", "rights", "screen", "dedup")
 """Names that stand in the place of a rule for records that other stages drop."""
 
 

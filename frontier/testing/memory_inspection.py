@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import AsyncIterator, Iterator
+from typing import Literal
 
 from core import InputError, Url
 from frontier.testing.memory_crawl import MemoryCrawl
 from frontier.testing.model.crawl_state import HEAD, CrawlState
 from frontier.testing.model.entities import Host
+from frontier.urls.novelty import HOST, STARVED
 from frontier.verbs.inspection import FIRST_PAGE, Hold, HostPage, HostState, UrlState
 
 _SOME = 1_000  # hosts of one page
@@ -45,13 +47,14 @@ class MemoryInspection:
 
 
 def _is_held(host: HostState) -> bool:
-    return bool(host.rest or host.origins or host.dead_reason)
+    return bool(host.rest or host.origins or host.dead_reason or host.repeats)
 
 
 def _hosts(crawl: CrawlState, now: int) -> Iterator[HostState]:
     for host in crawl.hosts.values():
         is_resting = (host.held_until > now or host.trips > 0) and not host.dead_reason
         rest = Hold(ms=max(host.held_until - now, 0), reason=host.hold_reason) if is_resting else None
+        is_watched = crawl.policy.traps.is_on(host.name)
         yield HostState(
             host=host.name,
             waiting=len(host.waiting),
@@ -60,7 +63,21 @@ def _hosts(crawl: CrawlState, now: int) -> Iterator[HostState]:
             rest=rest,
             origins=tuple(_resting(crawl, host, now)),
             dead_reason=host.dead_reason,
+            repeats=_repeats(crawl, host) if is_watched else "",
+            starved_templates=_starved_templates(host) if is_watched else 0,
         )
+
+
+def _repeats(crawl: CrawlState, host: Host) -> Literal["", "templates", "host", "domain"]:
+    if host.standing & STARVED:
+        return "host"
+    if host.standing < HOST.proven and crawl.domains[host.domain].standing & STARVED:
+        return "domain"
+    return "templates" if _starved_templates(host) else ""
+
+
+def _starved_templates(host: Host) -> int:
+    return sum(standing >= STARVED for standing in host.templates.values())
 
 
 def _find(crawl: CrawlState, url: Url, now: int) -> UrlState:

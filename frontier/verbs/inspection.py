@@ -14,6 +14,7 @@ from frontier.verbs.crawl import Crawl
 _SOME = 1_000  # hosts, or entries, of one call
 FIRST_PAGE = ""
 """The cursor of the first page of hosts."""
+_LEVELS: tuple[Literal["", "templates", "host", "domain"], ...] = ("", "templates", "host", "domain")
 _CURSOR = re.compile(r"(\d{1,3})-(\d{1,20})")
 
 
@@ -46,6 +47,12 @@ class HostState:
     """If the host has several origins: those that rest while the others are asked, as far as their pages come next."""
     dead_reason: str
     """Why the host was given up; empty if it was not."""
+    repeats: Literal["", "templates", "host", "domain"] = ""
+    """What says nothing new (`frontier.urls.novelty`), so that 1 in 64 of its URLs is requested: some templates of the
+    host, all of the host but templates that have proven themselves, or its whole registered domain; empty if nothing.
+    """
+    starved_templates: int = 0
+    """Templates of the host that say nothing new."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +93,8 @@ class Inspection:
         self._crawl = crawl
 
     async def hosts(self, *, is_held: bool = False) -> AsyncIterator[HostState]:
-        """Yield the state of every host; with `is_held`, only of hosts that are held now or were given up.
+        """Yield the state of every host; with `is_held`, only of hosts that are held now, were given up, or repeat
+        themselves.
 
         The order is not defined, and a host may come twice while hosts are added.
         """
@@ -101,8 +109,9 @@ class Inspection:
     async def host_page(self, cursor: str = FIRST_PAGE, *, is_held: bool = False) -> HostPage:
         """Return the next hosts: one call to one server, which looks at some 1,000 hosts however many there are.
 
-        `cursor` is that of the page before. With `is_held` a page holds only hosts that are held now or were given up,
-        so it may be empty before the last. A host may come twice while hosts are added. Raise `InputError` if `cursor`
+        `cursor` is that of the page before. With `is_held` a page holds only hosts that are held now, were given up, or
+        repeat themselves, so it may be empty before the last. A host may come twice while hosts are added.
+        Raise `InputError` if `cursor`
         is not one of this crawl.
         """
         number = self._crawl.partitions.number
@@ -200,7 +209,7 @@ class _Search:
 
 
 def _host(row: Any) -> HostState:
-    host, waiting, open_, delay_ms, dead, rest_ms, reason, origins = row
+    host, waiting, open_, delay_ms, dead, rest_ms, reason, origins, level, templates = row
     return HostState(
         host=host.decode(),
         waiting=waiting,
@@ -212,4 +221,6 @@ def _host(row: Any) -> HostState:
             for origin, ms, why in sorted(origins, key=lambda each: each[0])
         ),
         dead_reason=dead.decode(),
+        repeats=_LEVELS[level],
+        starved_templates=templates,
     )

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 def hosts_command(
     name: CrawlName,
     all_: Annotated[
-        bool, typer.Option("--all", help="Show all hosts. By default only held and given-up hosts are shown.")
+        bool,
+        typer.Option(
+            "--all",
+            help="Show all hosts. By default only hosts that are held, given up or repeat themselves are shown.",
+        ),
     ] = False,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the hosts that are held for a time or were given up, with the reason and the end of each hold.
+    """Show the hosts that are held for a time, were given up, or say nothing new, with the reason and the end.
 
     `thresher frontier resume` ends a hold. `thresher frontier retry` requests failed pages again.
 
@@ -49,7 +53,9 @@ async def _print_text(frontier: Frontier, crawl: str, *, every: bool) -> None:
         shown += 1
     if not shown:
         count = (await frontier.stats()).hosts
-        echo(f"{crawl}: {count:,} {'host' if count == 1 else 'hosts'}, and none is held or was given up")
+        echo(
+            f"{crawl}: {count:,} {'host' if count == 1 else 'hosts'}, and none is held, was given up, or repeats itself"
+        )
 
 
 async def _json(frontier: Frontier, _: str, *, every: bool) -> None:
@@ -73,6 +79,8 @@ def host_lines(host: HostState, now: datetime) -> Iterator[str]:
         yield f"{host.host}: held {_until(host.rest, now)}; {pages}"
     else:
         yield f"{host.host}: may be asked, {host.delay_ms / 1000:g} s apart; {pages}"
+    if host.repeats:
+        yield f"  {_repeats(host)}, so 1 in 64 of its URLs is requested (docs/guides/traps.md)"
     for origin, rest in host.origins:
         yield f"  {origin}: held {_until(rest, now)}"
 
@@ -87,8 +95,20 @@ def host_body(host: HostState, now: datetime) -> dict[str, Any]:
         "waiting": host.waiting,
         "open": host.open,
         "delay_ms": host.delay_ms,
+        "repeats": host.repeats,
+        "starved_templates": host.starved_templates,
         "origins": [{"origin": origin, **_rest(rest, now)} for origin, rest in host.origins],
     }
+
+
+def _repeats(host: HostState) -> str:
+    match host.repeats:
+        case "host":
+            return "its pages say nothing new"
+        case "domain":
+            return "the pages of its registered domain say nothing new"
+    kinds = "kind of URLs says" if host.starved_templates == 1 else "kinds of URLs say"
+    return f"{host.starved_templates} {kinds} nothing new"
 
 
 def _rest(rest: Hold, now: datetime) -> dict[str, str]:

@@ -10,6 +10,7 @@ import typer
 
 from core import InputError
 from pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption, check_name
+from pipeline.funnel import SCREEN_RULE
 from pipeline.terminal.output import print_result
 
 if TYPE_CHECKING:
@@ -99,7 +100,9 @@ def _capture(capture: CaptureHistory, url: str) -> Iterator[str]:
     if judged is None:
         yield "  not processed"
         return
-    if judged.duplicate_of:
+    if judged.rule == SCREEN_RULE:
+        yield f"  left out by process --screen ({judged.duplicate_kind}): document {judged.duplicate_of} was known"
+    elif judged.duplicate_of:
         yield f"  removed by dedup ({judged.duplicate_kind}): document {judged.duplicate_of} stands for it"
     elif judged.keep:
         yield "  kept"

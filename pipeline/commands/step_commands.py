@@ -56,6 +56,15 @@ def process(
         ),
     ] = False,
     retry: Annotated[bool, typer.Option("--retry", help="Try quarantined parts again.")] = False,
+    screen: Annotated[
+        bool | None,
+        typer.Option(
+            "--screen/--no-screen",
+            help="Leave out documents that the newest index of `thresher dedup` has, before they are filtered. The "
+            "default is dedup.screen of thresher.toml.",
+            show_default=False,
+        ),
+    ] = None,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
@@ -65,6 +74,7 @@ def process(
     Example:
       thresher process docs
       thresher process docs --follow
+      thresher process cc --screen
     """
     from pipeline import recipe
     from pipeline.commands import results
@@ -88,9 +98,9 @@ def process(
         if follow:
             from pipeline.steps.follow import follow as follow_sources
 
-            ran = follow_sources(opened, chosen, pool, stderr_progress())
+            ran = follow_sources(opened, chosen, pool, stderr_progress(), screen=screen)
         else:
-            ran = recipe.process_sources(opened, chosen, pool, stderr_progress())
+            ran = recipe.process_sources(opened, chosen, pool, stderr_progress(), screen=screen)
     print_result(as_json, asdict(ran), results.step_line(ran))
     for part in ran.quarantined:
         echo(f"thresher: part {part.part} is in quarantine: {part.reason}", err=True)

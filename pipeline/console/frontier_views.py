@@ -103,6 +103,7 @@ def host_view(host: HostState) -> HostView:
         origins={origin: _hold(rest) for origin, rest in host.origins},
         given_up_reason=host.dead_reason,
         given_up_description=describe(host.dead_reason),
+        repeats=host.repeats,
     )
 
 

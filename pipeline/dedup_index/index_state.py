@@ -6,6 +6,8 @@ it, because runs never change. Of the indexes of the same sources and settings o
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +21,7 @@ from storage.manifest import (
     Manifest,
     Output,
     fingerprint,
+    load_manifest,
     manifest_name,
     manifests,
     put_output,
@@ -28,6 +31,8 @@ from storage.store import Store
 
 STEP_NAME = "dedup-index"
 STEP = f"{STEP_NAME}@1"
+SCREEN_STEP = "screen"
+"""The step that makes the Bloom filter of an index (`screen_filter`)."""
 FOLDER, WORK_FOLDER = "dedup-index", "dedup-work"
 """Folders of the runs in the storage, and of what stages pass on while a run is under way."""
 
@@ -74,6 +79,16 @@ def nearest(store: Store, recipe: Mapping[str, Any], tables: Sequence[Input]) ->
     return EMPTY if best is None else _load(store, best)
 
 
+def largest(store: Store, recipe: Mapping[str, Any], tables: AbstractSet[Input]) -> IndexState | None:
+    """Return the index of the same settings with most rows that knows some of these tables and no others, or None.
+
+    Raise `CorruptData`, which names it, if that index is damaged.
+    """
+    known = [each for each in _of_settings(store, recipe) if set(each.inputs) <= tables and each.inputs]
+    best = max(known, key=lambda each: (each.counts["rows"], each.part), default=None)
+    return None if best is None else _load(store, best)
+
+
 def seal_index(store: Store, recipe: Mapping[str, Any], state: IndexState) -> None:
     """Seal an index whose runs are all there."""
     body = {table: [[list(run) for run in runs] for runs in state.runs[table]] for table in state.runs}
@@ -108,10 +123,18 @@ def delete_superseded(store: Store, recipe: Mapping[str, Any], state: IndexState
 
 
 def unsealed(store: Store) -> Iterator[str]:
-    """Yield the files that no sealed index has, and what stages of an unfinished run passed on."""
-    sealed = {output.name for manifest in manifests(store, STEP_NAME) for output in manifest.outputs}
+    """Yield the files that no sealed index and no filter of one has, and what stages of an unfinished run passed on."""
+    sealed = {output.name for manifest in _readable(store, STEP_NAME) for output in manifest.outputs}
+    sealed |= {span.name for manifest in _readable(store, SCREEN_STEP) for span in manifest.inputs}
     yield from (name for name in store.list(f"{FOLDER}/") if name not in sealed)
     yield from store.list(f"{WORK_FOLDER}/")
+
+
+def _readable(store: Store, step: str) -> Iterator[Manifest]:
+    """Yield the Manifests that can be read: a damaged one keeps no file, and `verify` names it."""
+    for name in store.list(f"manifests/{step}/"):
+        with suppress(CorruptData):
+            yield load_manifest(store, name)
 
 
 def _of_settings(store: Store, recipe: Mapping[str, Any]) -> Iterable[Manifest]:

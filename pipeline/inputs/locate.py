@@ -28,7 +28,7 @@ DERIVED_DIRECTORIES = frozenset(
     {
         *("commoncrawl", "dedup", "dedup-index", "dedup-work", "documents", "frontier", "lists"),
         *("dropped_signatures", "judged_signatures", "judged_verdicts", "measurements"),
-        *("manifests", "open", "runs", "signatures", "verdicts"),
+        *("manifests", "open", "runs", "screened", "screens", "signatures", "verdicts"),
     }
 )
 """Directories of a storage that hold no archive files (docs/reference/files.md)."""

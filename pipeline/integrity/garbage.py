@@ -19,13 +19,15 @@ STEP_OF_DIRECTORY = {
     "measurements": "process",
     "signatures": "process",
     "dropped_signatures": "process",
+    "screened": "process",
+    "screens": "screen",
     "judged_verdicts": "judge",
     "judged_signatures": "judge",
     "dedup": "dedup",
     "commoncrawl": "commoncrawl",
 }
 """Step whose parts have outputs in a directory, under the name of the part."""
-PARQUET, JSON = ".parquet", ".json"
+JSON = ".json"
 
 
 def unsealed_outputs(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
@@ -37,7 +39,7 @@ def unsealed_outputs(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
             for seal in store.list(f"manifests/{step}/")
         }
         for name in store.list(f"{directory}/"):
-            part = name.removeprefix(f"{directory}/").removesuffix(PARQUET)
+            part = _part(name.removeprefix(f"{directory}/"))
             if part not in sealed and _age_ms(store, name) >= grace_ms:
                 yield name
     yield from (name for name in index_state.unsealed(store) if _age_ms(store, name) >= grace_ms)
@@ -47,12 +49,17 @@ def collect(store: Store, grace_ms: int = GRACE_MS) -> int:
     """Delete garbage, and return how many outputs. An output whose part was sealed in between stays."""
     removed = 0
     for name in unsealed_outputs(store, grace_ms):
-        directory, _, part = name.removesuffix(PARQUET).partition("/")
+        directory, _, part = _part(name).partition("/")
         step = STEP_OF_DIRECTORY.get(directory)
         if step is None or not store.exists(f"manifests/{step}/{part}{JSON}"):
             store.delete(name)
             removed += 1
     return removed
+
+
+def _part(output: str) -> str:
+    """Return a name without the suffix of its format."""
+    return output.removesuffix(".parquet").removesuffix(".bloom").removesuffix(".stale")
 
 
 def _age_ms(store: Store, name: str) -> int:

@@ -40,7 +40,7 @@ from storage.manifest import Manifest, Output, load_manifest, manifest_name, sto
 from storage.store import Store
 from storage.warc.compression import stem
 
-REPRODUCIBLE_STEPS = ("process", "judge", "dedup", index_state.STEP_NAME)
+REPRODUCIBLE_STEPS = ("process", "judge", "dedup", index_state.STEP_NAME, index_state.SCREEN_STEP)
 """Steps whose parts can be made again from storage."""
 LISTS_PREFIX = "lists/"
 PROCESS_MANIFESTS = "manifests/process/"

@@ -40,7 +40,7 @@ LOGGER = logging.getLogger(__name__)
 MAX_LOG_LINES = 10
 """Number of newest log lines in the result."""
 _DOCUMENTS = tables.columns(tables.DOCUMENTS, "id", "title", "language", "mime", "extractor")
-_REMOVED = tables.columns(tables.REMOVALS, "id", "witness", "kind")
+_WITNESSES = tables.columns(tables.REMOVALS, "id", "witness", "kind")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class CaptureVerdict:
     extractor: str = ""
     """Empty if there is no document."""
     duplicate_of: str = ""
-    """Id of the document that is kept instead, if deduplication removed this one."""
+    """Id of the document that this one repeats, if deduplication removed it, or `process` screened it."""
     duplicate_kind: str = ""
     part: str = ""
     """Part of the process step that has read the record."""
@@ -180,10 +180,11 @@ def _verdicts(project: OpenProject, source: str, rows: list[CdxjRow]) -> dict[st
             continue
         outputs = {output.name.partition("/")[0]: output for output in part.outputs}
         documents = {row["id"]: row for row in _rows(store, outputs["documents"], _DOCUMENTS, ids)}
+        screened = _witnesses(store, outputs["screened"], ids) if "screened" in outputs else {}
         verdicts = tables.columns(tables.VERDICTS, "id", "keep", "rule", "reason")
         for verdict in _rows(store, outputs["verdicts"], verdicts, ids):
             document = documents.get(verdict["id"], {})
-            kind, witness = removed.get(verdict["id"], ("", ""))
+            kind, witness = removed.get(verdict["id"]) or screened.get(verdict["id"], ("", ""))
             found[verdict["id"]] = CaptureVerdict(
                 **verdict,
                 title=document.get("title", ""),
@@ -203,7 +204,12 @@ def _removals(project: OpenProject, source: str, ids: pa.StringArray) -> dict[st
     if run is None:
         return {}
     (output,) = run.outputs
-    rows = _rows(store, output, _REMOVED, ids)
+    return _witnesses(store, output, ids)
+
+
+def _witnesses(store: Store, sealed: SealedObject, ids: pa.StringArray) -> dict[str, tuple[str, str]]:
+    """Return kind and witness by id, from a table of removed or of screened documents."""
+    rows = _rows(store, sealed, _WITNESSES, ids)
     return {row["id"]: (row["kind"], row["witness"]) for row in rows}
 
 

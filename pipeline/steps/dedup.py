@@ -12,13 +12,18 @@ from dataclasses import replace
 from core import InputError
 from filters.dedup.signature import signature_version
 from pipeline.configuration import DedupConfig
+from pipeline.dedup_index import index_state
 from pipeline.dedup_index.index_removals import RemovalsTask, removals_work
+from pipeline.dedup_index.index_screen import ScreenTask
 from pipeline.dedup_index.index_stages import IndexSettings
 from pipeline.dedup_index.index_update import update
+from pipeline.dedup_index.screen_filter import ScreenFilter, seal_filter
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Part, Step
+from pipeline.steps.records.screened_parts import unseal_stale
 from pipeline.steps.verdicts.verdict_sets import PROCESS, judged_parts
+from pipeline.terminal.byte_text import byte_text
 from pipeline.terminal.progress import Progress
 from storage.manifest import Input, Manifest, Output, fingerprint, manifests
 from storage.store import Store
@@ -133,3 +138,64 @@ def run(
     manifest = run_step.sealed_manifest(store, now, whole)
     assert manifest is not None
     return manifest, updated.plus(ran)
+
+
+def choose_screen(
+    store: Store,
+    config: DedupConfig,
+    names: Sequence[str],
+    *,
+    pool: WorkerPool,
+    progress: Progress,
+    screen: bool | None = None,
+) -> ScreenTask | None:
+    """Return the index that new documents of sources are looked up in, or None. `screen` takes the place of `[dedup]
+    screen`. Remove the seals of stale parts of the sources, which are then made again without screening.
+    """
+    stale = unseal_stale(store, names)
+    if stale:
+        progress.print_line(
+            f"{len(stale)} parts were screened for documents whose results are gone; they are made again without "
+            "screening"
+        )
+    if not (config.screen if screen is None else screen):
+        return None
+    found = _newest_screen(store, config, pool=pool, progress=progress)
+    if found is None:
+        progress.print_line(
+            "no document is screened, because no index of `thresher dedup` with these settings knows only documents "
+            "that are still processed as they were; run `thresher dedup` first"
+        )
+        return None
+    progress.print_line(
+        f"new documents are screened with {found.documents:,} known ones: a filter of {byte_text(found.bytes)}, "
+        f"{found.rate:.2%} looked up in vain"
+    )
+    return found.task
+
+
+def _newest_screen(
+    store: Store, config: DedupConfig, *, pool: WorkerPool, progress: Progress
+) -> ScreenFilter | None:
+    """Return the filter of the largest index of this configuration, and make it if there is none. Return None if there
+    is no index whose documents are all processed as they were.
+    """
+    recipe = step(config).recipe
+    sealed = {
+        Input(name=output.name, sha256=output.sha256)
+        for manifest in manifests(store, PROCESS)
+        for output in manifest.outputs
+    }
+    index = index_state.largest(store, recipe, sealed)
+    if index is None:
+        return None
+    return seal_filter(
+        store,
+        index,
+        settings(config),
+        recipe,
+        rate=config.screen_rate,
+        max_bytes=config.memory // 2,
+        pool=pool,
+        progress=progress,
+    )

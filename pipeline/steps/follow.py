@@ -34,7 +34,9 @@ from pipeline.open_crawl import find_crawl
 from pipeline.open_project import OpenProject
 from pipeline.runs import record_run
 from pipeline.steps import blocklist, process
+from pipeline.steps.dedup import choose_screen
 from pipeline.steps.records import signal_files
+from pipeline.steps.records.screened_parts import with_screen
 from pipeline.terminal.progress import Progress
 from storage.archive.open_files import open_archive_files
 from storage.manifest import load_manifest, manifest_name
@@ -145,14 +147,19 @@ def follow(
     pool: WorkerPool,
     progress: Progress,
     sharing: Sharing | None = None,
+    *,
+    screen: bool | None = None,
 ) -> StepSummary:
     """Process the files that these sources seal, until their crawls are drained and no file is unprocessed; with
-    `sharing`, until that says stop.
+    `sharing`, until that says stop. `screen` takes the place of `[dedup] screen`.
     """
     filters = signal_files.stored_filters(project.store, project.directory, project.config.filters)
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
     step = process.step(filters, blocked, permutations=project.config.dedup.permutations)
     backlog = Backlog(progress)
+    chosen = choose_screen(
+        project.store, project.config.dedup, names, pool=pool, progress=progress, screen=screen
+    )
     with project.frontier_address() as address, record_run(project, step, names) as record:
         most = CLAIMED_PARTS * pool.workers if sharing else None
         named = replace(filters, blocklist=blocked)
@@ -163,7 +170,7 @@ def follow(
                 is_finished = watcher.is_finished()
                 if is_finished and sharing is not None:
                     return record.summary  # others make what it has claimed and not begun
-                parts = watcher.pop_parts()
+                parts = list(with_screen(project.store, watcher.pop_parts(), chosen))
                 if parts:
                     ran = run_step.run_step(
                         project.store,

@@ -31,6 +31,8 @@ PERMUTATIONS = 112
 """Numbers of a MinHash if the configuration does not say otherwise (`filters.dedup.signature.PERMUTATIONS`)."""
 TABLES = ("documents", "measurements", "verdicts", "signatures", "dropped_signatures")
 """The tables of a part. Each lies in a folder of that name."""
+SCREENED = "screened"
+"""Folder of the table that a screened part has besides."""
 
 
 def step(filters: FiltersConfig, blocklist_name: str = "", *, permutations: int = PERMUTATIONS) -> Step:
@@ -118,6 +120,8 @@ def parts_of(
 
 def require_processed(store: Store, sources: Iterable[str], filters: FiltersConfig) -> None:
     """Raise `InputError` if a sealed part of a source is not processed, so that no part is left out silently."""
+    from pipeline.steps.records.screened_parts import stale_parts
+
     for source in sources:
         done = set(store.list(f"manifests/{NAME}/{source}/"))
         every = [part.name for part in parts(store, source, filters)]
@@ -130,11 +134,17 @@ def require_processed(store: Store, sources: Iterable[str], filters: FiltersConf
                 else f"{aside.part} is in quarantine ({aside.reason}): run `thresher process {source} --retry`"
             )
             raise InputError(f"{source}: {missing} of {len(every)} parts are not processed; {remedy}")
+        stale = stale_parts(store, [source])
+        if stale:
+            raise InputError(
+                f"{source}: {len(stale)} parts were screened for documents whose results are gone; "
+                f"run `thresher process {source}`, which makes them again without screening"
+            )
 
 
 def delete_results(store: Store, source: str) -> None:
     """Delete the results of the step for a source, seals first, because no half-deleted result may seem complete."""
-    for kind in (f"manifests/{NAME}", *reversed(TABLES), f"quarantine/{NAME}"):
+    for kind in (f"manifests/{NAME}", SCREENED, *reversed(TABLES), f"quarantine/{NAME}"):
         for name in list(store.list(f"{kind}/{source}/")):
             store.delete(name)
 

@@ -118,7 +118,10 @@ def test_hosts_that_rest_are_listed_with_reason_and_end(crawled):
     given_up = "127.0.0.2: host given up: connection refused (dead_refused); 0 pages wait\n"
     assert user.run("frontier", "hosts", "main").out == given_up
     user.run("frontier", "resume", "main", "127.0.0.2")
-    assert user.run("frontier", "hosts", "main").out == "main: 2 hosts, and none is held or was given up\n"
+    assert (
+        user.run("frontier", "hosts", "main").out
+        == "main: 2 hosts, and none is held, was given up, or repeats itself\n"
+    )
     user.run("frontier", "hold", "main", "127.0.0.1", "--for", "2h")
     said = user.run("frontier", "hosts", "main").out
     assert re.fullmatch(

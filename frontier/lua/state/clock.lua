@@ -72,13 +72,14 @@ end
 -- A function that only reads begins with this.
 function look(keys)
   local wall = wall_ms()
-  local f = call('HMGET', keys[1], 'steady', 'wall', 'since', 'taken', 'born')
+  local f = call('HMGET', keys[1], 'steady', 'wall', 'since', 'taken', 'born', 'starved', 'traps')
   if not f[5] then gone() end
   local now = tonumber(f[1]) or wall
   local elapsed = wall - (tonumber(f[2]) or wall)
   if elapsed > 0 and elapsed <= LEAP_MS then now = now + elapsed end
   local c = at(sub(keys[1], 1, -6), now, wall, tonumber(f[3]) or 0)
   c.taken = tonumber(f[4] or 0)
+  c.starved, c.traps = tonumber(f[6] or 0), f[7] or '1'
   return c
 end
 

@@ -1,6 +1,6 @@
 -- The rule of frontier/urls/novelty.py, which explains it. A standing is a credit, and STARVED once that is spent.
 
-local domain_of, hear, trapped
+local domain_of, hear, trapped, starvation
 
 do -- names for this file only: a chunk has at most 200 local names
 
@@ -86,6 +86,19 @@ local function watched(c, name)
     name = string.match(name, '%.(.*)$')
   end
   return sub(c.traps, 1, 1) == '1'
+end
+
+-- What of a host is starved (0: nothing, 1: templates, 2: the host, 3: its domain), and how many templates are.
+function starvation(c, h)
+  if not watched(c, h.name) then return 0, 0 end
+  local count = 0
+  local text = has(h.flags, TRAPS) and get(c, c.prefix .. 'standings', h.name) or ''
+  for at = 5, #text, 5 do
+    if byte(text, at) >= STARVED then count = count + 1 end
+  end
+  if h.standing >= STARVED then return 2, count end
+  if h.standing < HOST_PROVEN and c.starved > 0 and read_domain(c, domain_of(h)).standing >= STARVED then return 3, count end
+  return count > 0 and 1 or 0, count
 end
 
 -- Whether an entry is starved: nothing new is said where it leads.

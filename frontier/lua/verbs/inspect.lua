@@ -23,7 +23,8 @@ local function rest_of(c, h)
 end
 
 local function host_row(c, h, dead, rest, origins)
-  return {h.name, h.waiting, h.open, h.pace, dead and death(h) or '', rest, RESTS[h.why] or '', origins}
+  local level, templates = starvation(c, h)
+  return {h.name, h.waiting, h.open, h.pace, dead and death(h) or '', rest, RESTS[h.why] or '', origins, level, templates}
 end
 
 -- args: host. Returns it in a list, or an empty list if it is not known.
@@ -34,16 +35,15 @@ verb('host', function(keys, args)
   return {host_row(c, h, has(h.flags, DEAD), rest_of(c, h), resting(c, h))}
 end, READS)
 
--- args: cursor, n, 1 for only those that rest or are dead. Returns the next cursor, and hosts.
+-- args: cursor, n, 1 for only those that rest, are dead or repeat themselves. Returns the next cursor, and hosts.
 verb('hosts', function(keys, args)
   local c = look(keys)
   local told, found = call('HSCAN', c.hosts, args[1], 'COUNT', args[2]), {}
   for i = 1, #told[2], 2 do
     local h = parse_host(told[2][i], told[2][i + 1])
     local dead, rest, origins = has(h.flags, DEAD), rest_of(c, h), resting(c, h)
-    if args[3] ~= '1' or dead or rest >= 0 or #origins > 0 then
-      found[#found + 1] = host_row(c, h, dead, rest, origins)
-    end
+    local row = host_row(c, h, dead, rest, origins)
+    if args[3] ~= '1' or dead or rest >= 0 or #origins > 0 or row[9] > 0 then found[#found + 1] = row end
   end
   return {told[1], found}
 end, READS)

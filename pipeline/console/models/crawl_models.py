@@ -113,6 +113,9 @@ class HostView(Model):
     )
     given_up_reason: str
     given_up_description: str
+    repeats: Literal["", "templates", "host", "domain"] = Field(
+        description="What says nothing new, so that 1 in 64 of its URLs is requested."
+    )
 
 
 class HostPageView(Model):

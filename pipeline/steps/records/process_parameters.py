@@ -1,9 +1,14 @@
 """`ProcessParameters`: what a worker of the process step knows besides its inputs."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from extract.engines.page_engine import EngineName
 from pipeline.steps.records.rule_set import RuleSet
+
+if TYPE_CHECKING:
+    from pipeline.dedup_index.index_screen import ScreenTask
 
 
 class ProcessParameters(NamedTuple):
@@ -17,3 +22,5 @@ class ProcessParameters(NamedTuple):
     engine: EngineName
     blocklist: str
     permutations: int
+    screen: ScreenTask | None = None
+    """The index that documents are looked up in before they are filtered; None if they are not."""

@@ -1,41 +1,42 @@
 """The work of the process step: it makes the tables of one part from a range of records.
 
 The stages are fused: a record becomes a document or is skipped, the document is judged, and a kept document is signed
-for deduplication, before the next record is read.
+for deduplication, before the next record is read. If documents are screened, all of the part are signed and looked up
+together, and only those without a witness are judged.
 """
 
 import dataclasses
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
-from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
 
 from core import Document, Failure, Verdict, failure_boundary
 from core.failure import FAILURE_PREFIX
-from crawler.reading.rendered_page import DOM_CONTENT_TYPE, dom_id
 from extract import Skip
 from extract.engines.page_engine import load_engine, require_engine
-from extract.mime import PLAIN
 from extract.raw_text import declared_language, page_windows
 from extract.record_document import LanguagePrecheck, document_id, extract_document, rights_of
 from filters.decision import decide
 from filters.dedup.signature import sign
 from filters.judge import analyzed
 from filters.measuring import Measurer, measured_columns
+from filters.models.language import LanguagePrediction
 from filters.models.language_codes import canonical
 from filters.signals.licenses import stated_license_url
+from pipeline.dedup_index.index_screen import Witness, find_witnesses
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.funnel import EARLY_RULE, edited_count, funnel_stage, stage_counts
+from pipeline.funnel import EARLY_RULE, SCREEN_RULE, edited_count, funnel_stage, stage_counts
 from pipeline.steps import blocklist
 from pipeline.steps.language_precheck import cached_recogniser, is_other_language
 from pipeline.steps.records.measured_rows import measured_rows
+from pipeline.steps.records.page_records import pageless_reason, with_dom
 from pipeline.steps.records.process_parameters import ProcessParameters
 from pipeline.steps.records.rule_set import rules_of
 from pipeline.steps.records.stored_signals import StoredFiles
@@ -57,21 +58,6 @@ CRASHED_REASON = "crashed"
 """Reason of a record that crashes the process that reads it."""
 BLOCKED_REASON = "blocked_address"
 """Reason of a record whose address is on the blocklist."""
-PAGE_SCHEMES = frozenset({"http", "https", "ftp", "file"})
-"""Schemes of resources that may be pages. Others are notes of a crawler (`urn:pageinfo:`, `metadata:`)."""
-CRAWLER_NOTE_REASON = "crawler_note"
-"""Reason of a resource with another scheme."""
-PAGE_PART_REASON = "page_part"
-"""Reason of a record that a browser fetched for a page. The page's own text is in its DOM."""
-PAGE_PART_TYPES = frozenset(
-    (
-        *("stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "prefetch"),
-        *("eventsource", "websocket", "manifest", "signedexchange", "ping", "cspviolationreport"),
-        *("preflight", "fedcm", "other"),
-    )
-)
-"""Values of WARC-Resource-Type for parts of a page: the resource types of the Chrome DevTools Protocol
-(Network.ResourceType) in lower case, except `document`, which browsertrix-crawler writes on pages."""
 PAGELESS_TYPES = frozenset({REVISIT, DAMAGED})
 """Types without text, which are skipped. The document of a revisit is that of the record it refers to."""
 
@@ -90,10 +76,12 @@ class _SignatureRow(NamedTuple):
 
 def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) -> PartOutputs:
     """Make the tables of one part."""
-    (span,) = part.inputs
+    span, *_ = part.inputs
     task: ProcessParameters = part.parameters
     chosen, languages = rules_of(task.rules, StoredFiles(store)), task.rules.languages
     reader = _RecordReader(
+        file=span.name,
+        failures=set(),
         parameters=task,
         measurer=Measurer(chosen),
         precheck=partial(language_precheck, languages) if languages else None,
@@ -102,7 +90,10 @@ def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) 
     # Outside the failure boundary, because a missing model or engine is no fault of a record.
     require_engine(task.engine, step.recipe["extractors"])
     cached_recogniser(task.rules.language_model)
-    results = list(_records(store, span, reader, tracker))
+    found = _records(store, span, reader, tracker)
+    results = list(
+        _judged(reader, found, tracker) if task.screen is None else _screened(store, reader, found, tracker)
+    )
     measured = [result.measured for result in results if result.measured is not None]
     measurements = tables.measurement_rows(
         [each.row for each in measured],
@@ -135,6 +126,7 @@ def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) 
         tables.verdict_rows(verdicts),
         _signature_rows([row for row, keep in signed if row is not None and keep], task.permutations),
         _signature_rows([row for row, keep in signed if row is not None and not keep], task.permutations),
+        *([] if task.screen is None else [_screened_rows(results)]),
     )
     outputs = tuple(
         store.write(output, table.num_rows, partial(tables.write, table=table))
@@ -165,6 +157,21 @@ def _signature_rows(rows: Sequence[_SignatureRow], permutations: int) -> pa.Tabl
     )
 
 
+def _screened_rows(results: Sequence["_RecordResult"]) -> pa.Table:
+    rows = [
+        {
+            "id": each.verdict.id,
+            "witness": each.witness.id,
+            "kind": each.witness.kind,
+            "similarity": each.witness.similarity,
+            "witness_table": each.witness.table,
+        }
+        for each in results
+        if each.verdict is not None and each.witness is not None
+    ]
+    return pa.Table.from_pylist(rows, schema=tables.SCREENED)
+
+
 class _MeasuredDocument(NamedTuple):
     """What every later decision about a document follows from."""
 
@@ -182,11 +189,27 @@ class _RecordResult(NamedTuple):
     document: Document | None = None
     text_bytes: int = 0
     measured: _MeasuredDocument | None = None
+    witness: Witness | None = None
+    """The known document that this one repeats, if it was left out for that."""
+
+
+class _Unjudged(NamedTuple):
+    """The document of a record, before it is judged."""
+
+    offset: int
+    """Of the record: the item that the tracker is at."""
+    payload_bytes: int
+    document: Document
+    language: LanguagePrediction
 
 
 class _RecordReader(NamedTuple):
     """Reads the records of a part."""
 
+    file: str
+    """Name of the archive file."""
+    failures: set[str]
+    """Reasons that were logged."""
     parameters: ProcessParameters
     measurer: Measurer
     precheck: LanguagePrecheck | None
@@ -194,8 +217,10 @@ class _RecordReader(NamedTuple):
 
     def read(
         self, record: ArchivedRecord, dom: ArchivedRecord | None, facts_record: ArchivedRecord | None
-    ) -> _RecordResult:
-        """Return the result of a record. `dom` and `facts_record` lie before it and may be its own. Raise `Failure`."""
+    ) -> _RecordResult | _Unjudged:
+        """Return the document of a record, or its result if that is no matter of judging. `dom` and `facts_record` lie
+        before it and may be its own. Raise `Failure`.
+        """
         with failure_boundary("record"):
             payload, reason = _payload_bytes(record), pageless_reason(record)
             if reason is None:
@@ -213,18 +238,24 @@ class _RecordReader(NamedTuple):
             language = cached_recogniser(self.parameters.rules.language_model)(found.text)
             found = dataclasses.replace(found, language=language.code)
             refusal = rights_of(found).refusal(self.parameters.obey)
-            measured = None if refusal is not None else self.measurer.measure(analyzed(found, language))
+            if refusal is None:
+                return _Unjudged(record.offset, payload, found, language)
             if not found.license:
                 found = dataclasses.replace(found, license=stated_license_url(found.text))
         with failure_boundary("sign"):
             text_bytes = tables.require_storable(found)
-            if measured is None:
-                verdict = Verdict(
-                    id=found.id, keep=False, rule=RIGHTS_RULE, reason=str(refusal), measurements={}
-                )
-                return _RecordResult(
-                    verdict=verdict, payload_bytes=payload, document=found, text_bytes=text_bytes
-                )
+        verdict = Verdict(id=found.id, keep=False, rule=RIGHTS_RULE, reason=str(refusal), measurements={})
+        return _RecordResult(verdict=verdict, payload_bytes=payload, document=found, text_bytes=text_bytes)
+
+    def judge(self, unjudged: _Unjudged, signature: _SignatureRow | None = None) -> _RecordResult:
+        """Return the result of a document. `signature` is that of its text, if it is known. Raise `Failure`."""
+        _, payload, found, language = unjudged
+        with failure_boundary("judge"):
+            measured = self.measurer.measure(analyzed(found, language))
+            if not found.license:
+                found = dataclasses.replace(found, license=stated_license_url(found.text))
+        with failure_boundary("sign"):
+            text_bytes = tables.require_storable(found)
             row = MeasurementRow(
                 id=found.id,
                 language=found.language,
@@ -237,11 +268,10 @@ class _RecordReader(NamedTuple):
                 },
                 reasons=measured.reasons,
             )
-            signature = (
-                _sign(found, measured.text, payload, self.parameters.permutations)
-                if measured.is_wanted
-                else None
-            )
+            if not measured.is_wanted:
+                signature = None
+            elif signature is None or measured.text != found.text:
+                signature = _sign(found, measured.text, payload, self.parameters.permutations)
         return _RecordResult(
             payload_bytes=payload,
             document=found,
@@ -249,18 +279,25 @@ class _RecordReader(NamedTuple):
             measured=_MeasuredDocument(row=row, editors=measured.editors, signature=signature),
         )
 
+    def failed(self, identity: str, offset: int, payload_bytes: int, failure: Failure) -> _RecordResult:
+        """Return the result of a record that makes our code fail: it loses only itself."""
+        if failure.reason not in self.failures:
+            LOGGER.warning("%s, record at byte %d: %s", self.file, offset, failure)
+        self.failures.add(failure.reason)
+        verdict = Verdict(id=identity, keep=False, rule="extract", reason=failure.reason, measurements={})
+        return _RecordResult(verdict=verdict, payload_bytes=payload_bytes)
+
 
 def _records(
     store: PartStore, span: Input, reader: _RecordReader, tracker: ItemTracker
-) -> Iterator[_RecordResult]:
-    """Yield the result of each record of a range that is a page or stands for one.
+) -> Iterator[_RecordResult | _Unjudged]:
+    """Yield the document or the result of each record of a range that is a page or stands for one.
 
     A record that makes our code fail loses only itself.
     """
     source = reader.parameters.source
     dom: ArchivedRecord | None = None
     facts_record: ArchivedRecord | None = None
-    failed = set[str]()
     tracker.start_item(span.first)
     for record in sealed_reading.sealed_records(store, span):
         tracker.start_item(record.offset)
@@ -276,45 +313,74 @@ def _records(
             try:
                 yield reader.read(record, dom, facts_record)
             except Failure as failure:
-                if failure.reason not in failed:
-                    LOGGER.warning("%s, record at byte %d: %s", span.name, record.offset, failure)
-                failed.add(failure.reason)
-                verdict = _skip_verdict(source, record, failure.reason)
-                yield _RecordResult(verdict=verdict, payload_bytes=len(record.payload))
+                identity = document_id(source, record.ref)
+                yield reader.failed(identity, record.offset, len(record.payload), failure)
         if record.type == "conversion":
             dom = record
 
 
-def pageless_reason(record: ArchivedRecord) -> str | None:
-    """Return the reason code of a record that holds no page of its own; None for one that may."""
-    if record.type == "conversion":
-        return None if record.mime == PLAIN else record.type
-    if record.resource_type.lower() in PAGE_PART_TYPES:
-        return PAGE_PART_REASON
-    scheme = record.url.partition(":")[0].lower()
-    return CRAWLER_NOTE_REASON if record.type == "resource" and scheme not in PAGE_SCHEMES else None
+def _judged(
+    reader: _RecordReader, found: Iterable[_RecordResult | _Unjudged], tracker: ItemTracker
+) -> Iterator[_RecordResult]:
+    """Yield the result of each record: each document is judged before the next record is read."""
+    for each in found:
+        yield each if isinstance(each, _RecordResult) else _judge(reader, each, None, tracker)
 
 
-def with_dom(page: ArchivedRecord, dom: ArchivedRecord | None) -> ArchivedRecord:
-    """Return a page with the DOM that was archived before it, if it is the DOM of this page."""
-    if dom is None or page.type not in {"response", REVISIT} or dom.record_id != _dom_of(page.record_id):
-        return page
-    headers = tuple((name, value) for name, value in page.headers if name.lower() != "content-type")
-    # A page whose HTML was archived before is a revisit, but its DOM may have changed.
-    return dataclasses.replace(
-        page,
-        type="response",
-        payload=dom.payload,
-        mime=dom.mime,
-        headers=(("content-type", DOM_CONTENT_TYPE), *headers),
+def _screened(
+    store: PartStore,
+    reader: _RecordReader,
+    found: Iterable[_RecordResult | _Unjudged],
+    tracker: ItemTracker,
+) -> Iterator[_RecordResult]:
+    """Yield the result of each record: a document that the index of deduplication has is not judged."""
+    task, read = reader.parameters, list(found)
+    assert task.screen is not None
+    signatures: dict[int, _SignatureRow] = {}
+    for at, each in enumerate(read):
+        if isinstance(each, _Unjudged):
+            tracker.start_item(each.offset)
+            try:
+                with failure_boundary("sign"):
+                    tables.require_storable(each.document)
+                    signatures[at] = _sign(
+                        each.document, each.document.text, each.payload_bytes, task.permutations
+                    )
+            except Failure as failure:
+                read[at] = reader.failed(each.document.id, each.offset, each.payload_bytes, failure)
+    witnesses = dict(
+        zip(
+            signatures,
+            find_witnesses(store, task.screen, task.source, list(signatures.values())),
+            strict=True,
+        )
     )
+    for at, each in enumerate(read):
+        if isinstance(each, _RecordResult):
+            yield each
+        elif (witness := witnesses[at]) is not None:
+            verdict = Verdict(
+                id=each.document.id, keep=False, rule=SCREEN_RULE, reason=witness.kind, measurements={}
+            )
+            yield _RecordResult(
+                payload_bytes=each.payload_bytes,
+                verdict=verdict,
+                document=each.document,
+                text_bytes=signatures[at].text_bytes,
+                witness=witness,
+            )
+        else:
+            yield _judge(reader, each, signatures[at], tracker)
 
 
-def _dom_of(page: str) -> str | None:
+def _judge(
+    reader: _RecordReader, each: _Unjudged, signature: _SignatureRow | None, tracker: ItemTracker
+) -> _RecordResult:
+    tracker.start_item(each.offset)
     try:
-        return dom_id(UUID(page)).urn
-    except ValueError:
-        return None  # the id comes from another crawler
+        return reader.judge(each, signature)
+    except Failure as failure:
+        return reader.failed(each.document.id, each.offset, each.payload_bytes, failure)
 
 
 def _payload_bytes(record: ArchivedRecord) -> int:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import InputError
-from filters.dedup.screen import BloomFilter, Screen
+from filters.dedup.bloom_filter import BloomFilter
+from filters.dedup.screen import Screen
 
 
 def keys(count, seed):

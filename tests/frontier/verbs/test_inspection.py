@@ -3,7 +3,18 @@
 import pytest
 
 from core import InputError
-from frontier import Fault, Hold, HostState, Kind, Outcome, Scope, UrlState, canonicalize
+from frontier import (
+    Fault,
+    Hold,
+    HostState,
+    HostSwitch,
+    Kind,
+    Outcome,
+    Scope,
+    UrlPolicy,
+    UrlState,
+    canonicalize,
+)
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, MINUTE, SECOND, numbered
 
@@ -207,3 +218,38 @@ async def test_the_bytes_by_which_the_archive_grew_are_counted_with_and_without_
     await worker.frontier.backlog.report(follower="p", backlog=7, limit=10**9)
     await worker.frontier.settle([], archived=25)
     assert await worker.frontier.backlog.archived_bytes() == 125
+
+
+async def repeat(worker, found, *folders):
+    """Crawl pages of these folders that all say the same, and return how their host stands."""
+    await worker.frontier.add(
+        [found(f"http://a.test/{folder}/{i}") for i in range(200) for folder in folders]
+    )
+    while leases := await worker.pages():
+        await worker.settle(leases, sketch=7, discoveries=(found(f"http://a.test/{folders[0]}/0"),))
+    return (await every(worker.frontier))["a.test"]
+
+
+async def test_a_host_is_shown_while_some_of_its_pages_say_nothing_new(worker, found):
+    host = await repeat(worker, found, "calendar")
+    assert (host.repeats, host.starved_templates, host.rest) == ("templates", 1, None)
+    assert await resting(worker.frontier) == {"a.test": host}
+    assert await worker.frontier.inspection.host("a.test") == host
+
+
+async def test_a_host_whose_pages_all_say_the_same_is_shown_until_they_say_something_new(worker, found):
+    host = await repeat(worker, found, "a", "b", "c", "d")
+    assert (host.repeats, host.starved_templates) == ("host", 0)
+    assert await resting(worker.frontier) == {"a.test": host}
+    await worker.frontier.add([found(f"http://a.test/about/{i}.html", listed=True) for i in range(10)])
+    for sketch in range(100, 110):
+        await worker.settle(await worker.pages(1), sketch=sketch)
+    assert await resting(worker.frontier) == {}
+
+
+@pytest.mark.parametrize("policy", [UrlPolicy(traps=HostSwitch(on=True, hosts={"a.test": False}))])
+async def test_a_host_where_traps_are_not_looked_for_does_not_repeat_itself(worker, found):
+    await worker.frontier.add([found(f"http://a.test/{i}") for i in range(200)])
+    while leases := await worker.pages():
+        await worker.settle(leases, sketch=7)
+    assert await resting(worker.frontier) == {}

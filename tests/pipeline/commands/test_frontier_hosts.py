@@ -10,9 +10,17 @@ from pipeline.commands.frontier_hosts import host_body, host_lines
 NOW = datetime(2026, 11, 22, 4, 15, 10, tzinfo=UTC)
 
 
-def host(*, rest=None, dead="", origins=()):
+def host(*, rest=None, dead="", origins=(), repeats="", templates=0):
     return HostState(
-        host="a.test", waiting=1, open=0, delay_ms=1_500, rest=rest, origins=origins, dead_reason=dead
+        host="a.test",
+        waiting=1,
+        open=0,
+        delay_ms=1_500,
+        rest=rest,
+        origins=origins,
+        dead_reason=dead,
+        repeats=repeats,
+        starved_templates=templates,
     )
 
 
@@ -37,6 +45,20 @@ def host(*, rest=None, dead="", origins=()):
             ["a.test: host given up: the host name has no address (dead_dns); 1 page waits"],
         ),
         (
+            host(repeats="templates", templates=2),
+            [
+                "a.test: may be asked, 1.5 s apart; 1 page waits",
+                "  2 kinds of URLs say nothing new, so 1 in 64 of its URLs is requested (docs/guides/traps.md)",
+            ],
+        ),
+        (
+            host(repeats="domain"),
+            [
+                "a.test: may be asked, 1.5 s apart; 1 page waits",
+                "  the pages of its registered domain say nothing new, so 1 in 64 of its URLs is requested (docs/guides/traps.md)",
+            ],
+        ),
+        (
             host(origins=(("http://a.test:81", Hold(ms=60_000, reason="")),)),
             [
                 "a.test: may be asked, 1.5 s apart; 1 page waits",
@@ -53,3 +75,8 @@ def test_programs_read_until_when():
     said = host_body(host(rest=Hold(ms=1_000, reason="refused")), NOW)
     assert (said["state"], said["reason"], said["until"]) == ("held", "refused", "2026-11-22T04:15:11Z")
     assert host_body(host(dead="dead_dns"), NOW)["state"] == "given_up"
+
+
+def test_programs_read_what_repeats_itself():
+    said = host_body(host(repeats="templates", templates=2), NOW)
+    assert (said["state"], said["repeats"], said["starved_templates"]) == ("asked", "templates", 2)

@@ -1,5 +1,6 @@
 """Deduplication on a Ray cluster writes the bytes that one machine writes, in increments too."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from pipeline.terminal.progress import LineProgress
 from storage.directory_store import DirectoryStore
 from tests.pipeline import raycluster
 from tests.pipeline.dedup_index.test_index_update import CONFIG, corpus, put_part
+from tests.pipeline.steps.test_screening import EXPECTED, known_source, left_out, process_all, stored
 
 LITTLE = replace(CONFIG, memory=300_000)
 pytest.importorskip("ray")
@@ -43,3 +45,19 @@ def test_a_cluster_writes_the_bytes_of_one_machine(tmp_path):
             shared.close()
     assert [sorted(each) for each in found] == [sorted(each) for each in expected]
     assert found == expected
+
+
+def test_a_cluster_screens_to_the_bytes_of_one_machine(tmp_path):
+    with local_worker_pool(2) as pool:
+        known = known_source(tmp_path, pool)
+        shutil.copytree(known.root, tmp_path / "ray")
+        process_all(known, "new", pool)
+    assert left_out(known) == EXPECTED
+    copy = DirectoryStore(tmp_path / "ray")
+    with raycluster.cluster(2) as nodes, ray_connection(nodes.address) as ray:
+        shared = RayWorkerPool(ray, 2)
+        try:
+            process_all(copy, "new", shared)
+        finally:
+            shared.close()
+    assert stored(copy) == stored(known)
