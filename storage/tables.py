@@ -140,6 +140,23 @@ REMOVALS = pa.schema(
 for near duplicates, and null for equal URLs. `cluster_size` counts the cluster with the document that stays."""
 
 
+CUTS = pa.schema(
+    [
+        _column("id", pa.string()),
+        _column("kind", pa.string()),
+        _column("start", pa.int64()),
+        _column("end", pa.int64()),
+        _column("characters", pa.int64()),
+        _column("witness", pa.string()),
+        _column("witness_start", pa.int64()),
+        _column("witness_end", pa.int64()),
+    ]
+)
+"""One repeat that was cut a row: characters `start` to `end` of the document's text, as the rules edited it, repeat
+those of the document `witness`. Repeats may overlap: `characters` counts those that no row of the document before has.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signatures:
     """Columns of a table of signatures. The same index stands for the same document in all of them."""
