@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from core import CorruptData, InputError
 from core.settings import format_size, parse_size
+from pipeline.steps.cuts.cut_results import cut_parts
 from pipeline.steps.selecting import check_columns
 from pipeline.steps.sharding import DocumentGroup
 from pipeline.steps.tokenizing import ExportPart
@@ -126,9 +127,11 @@ def make_plan(
     tokenizer: TokenizerFile,
     removed: Manifest,
     options: ExportOptions | None = None,
+    cut: Manifest | None = None,
 ) -> ExportPlan:
-    """Number the kept documents, and group their parts. Raise `CorruptData` if removals do not fit, and `InputError` if
-    an option does not fit the tokenizer.
+    """Number the kept documents, and group their parts. `cut` is the run of the cut step, if repeated text was cut.
+
+    Raise `CorruptData` if removals do not fit, and `InputError` if an option does not fit the tokenizer.
     """
     options = options or ExportOptions()
     eos = end_token(tokenizer, options.eos)
@@ -141,7 +144,7 @@ def make_plan(
     with removed_ids(store, table) as gone, _witnesses(store, table, options.mix) as witnesses:
         for component, source in enumerate(sources):
             first, waiting, waiting_bytes = 0, list[ExportPart](), 0
-            for judged in judged_parts(store, source, options.verdict_set):
+            for judged in cut_parts(judged_parts(store, source, options.verdict_set), cut):
                 part, part_signed, part_bytes = _export_part(store, judged, gone, witnesses)
                 signed += part_signed
                 text_bytes += part_bytes
@@ -168,7 +171,7 @@ def make_plan(
         else {"kind": options.packing, "length": options.pack, "pad_id": 0 if eos is None else eos},
         "mix": None if options.mix is None else mix_recipe(options.mix),
         "sources": list(sources),
-        "dedup": dict(removed.recipe),
+        "dedup": {**removed.recipe, **({} if cut is None else {"cut": dict(cut.recipe)})},
     }
     inputs = (
         *(

@@ -1,4 +1,4 @@
-"""Run the cut step, or find its run: pass all pieces through the stages, and seal the tables of all parts together.
+"""Run the cut step: pass all pieces through the stages, and seal the tables of all parts together.
 
 1. The step decides over all documents that deduplication keeps. A document that is new, or removed, may change which
    unit is the first of its group anywhere, so every run decides everything anew.
@@ -8,11 +8,10 @@
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
-from core import InputError
 from filters.dedup import repeat_rows
 from pipeline.configuration import DedupConfig
 from pipeline.dedup_index.index_runs import KEY_RANGE, RunRef, run_ref
@@ -23,53 +22,31 @@ from pipeline.engine.run_step import StepSummary
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import WorkFunction
 from pipeline.steps.cuts.cut_pieces import CutPiece, inputs_of, pieces_of
+from pipeline.steps.cuts.cut_results import (
+    CUTS,
+    NAME,
+    SIGNATURES,
+    VERDICTS,
+    VERSION,
+    WORK_FOLDER,
+    delete_superseded,
+    output_name,
+    step,
+    whole_part,
+)
 from pipeline.steps.cuts.cut_stages import TABLES, CutSettings, CutTask, stage_work
 from pipeline.steps.cuts.cut_tables import CutTablesTask, tables_work
 from pipeline.steps.verdicts.removed_documents import removed_ids
 from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
 from pipeline.terminal.progress import Progress
-from storage.manifest import (
-    Input,
-    Manifest,
-    Output,
-    fingerprint,
-    load_manifest,
-    manifest_name,
-    manifests,
-    seal,
-)
+from storage.manifest import Input, Manifest, Output, seal
 from storage.store import Store
 
-NAME, VERSION = "cut", 1
-VERDICTS, SIGNATURES, CUTS = "cut_verdicts", "cut_signatures", "cuts"
-"""Folders of the tables of a run."""
-WORK_FOLDER = "cut-work"
-"""Folder of what stages pass on while a run is under way."""
 COPIES = 8
 """Bytes of memory that a range takes for each byte of its rows, as in the index."""
 TEXT_COPIES = 40
 """Bytes of memory that a piece takes for each byte of its texts, if all of it repeats: a row of 47 bytes for each word
 of 6 bytes, sorted and joined with the first ones."""
-
-
-def is_wanted(config: DedupConfig) -> bool:
-    """Return whether anything is cut."""
-    return bool(config.substring_words or config.line_documents or config.paragraph_documents)
-
-
-def step(config: DedupConfig) -> Step:
-    """Return the step that this configuration defines."""
-    recipe = {
-        "substring_words": config.substring_words,
-        "line_documents": config.line_documents,
-        "paragraph_documents": config.paragraph_documents,
-        "lines_within": config.lines_within,
-        "min_words": config.min_words,
-        "prefer": list(config.prefer),
-        "sources": list(config.sources),
-        "within": config.within,
-    }
-    return Step(name=NAME, version=VERSION, recipe=recipe, memory=config.memory)
 
 
 def settings(config: DedupConfig) -> CutSettings:
@@ -85,54 +62,6 @@ def settings(config: DedupConfig) -> CutSettings:
     )
 
 
-def find(
-    store: Store, sources: Sequence[str], config: DedupConfig, removed: Manifest | None, verdict_set: str = ""
-) -> Manifest | None:
-    """Return the run that cut what is left of these sources after the removals, or None if there is none."""
-    if removed is None or not is_wanted(config):
-        return None
-    now = step(config)
-    judged = [part for source in sources for part in judged_parts(store, source, verdict_set)]
-    return run_step.sealed_manifest(store, now, _whole(now, judged, removed))
-
-
-def require_run(
-    store: Store, sources: Sequence[str], config: DedupConfig, removed: Manifest, verdict_set: str = ""
-) -> Manifest | None:
-    """Return the run, or None if nothing is to be cut. Raise `InputError` if it was not made."""
-    found = find(store, sources, config, removed, verdict_set)
-    if found is None and is_wanted(config):
-        option = f" --verdicts {verdict_set}" if verdict_set else ""
-        raise InputError(
-            f"repeated text of {', '.join(sources)} was not cut with these settings of [dedup]; "
-            f"run `thresher dedup {' '.join(sources)}{option}` first"
-        )
-    return found
-
-
-def cut_parts(parts: Iterable[JudgedPart], cut: Manifest | None) -> Iterator[JudgedPart]:
-    """Yield parts with the verdicts and signatures of a run of the cut step; as they are if there is none."""
-    found = {output.name: output for output in cut.outputs} if cut is not None else {}
-    for judged in parts:
-        if cut is None:
-            yield judged
-            continue
-        tables = {
-            **judged.tables,
-            "verdicts": found[_output_name(VERDICTS, cut.part, judged.name)],
-            "signatures": found[_output_name(SIGNATURES, cut.part, judged.name)],
-        }
-        yield JudgedPart(name=judged.name, tables=tables, counts=judged.counts, recipe=judged.recipe)
-
-
-def unsealed(store: Store) -> Iterator[str]:
-    """Yield the tables that no sealed run has, and what stages of an unfinished run passed on."""
-    sealed = {output.name for manifest in manifests(store, NAME) for output in manifest.outputs}
-    for folder in (VERDICTS, SIGNATURES, CUTS):
-        yield from (name for name in store.list(f"{folder}/") if name not in sealed)
-    yield from store.list(f"{WORK_FOLDER}/")
-
-
 def run(  # noqa: PLR0913 - what decides, and what runs it
     store: Store,
     sources: Sequence[str],
@@ -146,10 +75,10 @@ def run(  # noqa: PLR0913 - what decides, and what runs it
     """Cut what repeats in the documents that stay after the removals, unless that is sealed already."""
     now = step(config)
     judged = [part for source in sources for part in judged_parts(store, source, verdict_set)]
-    whole = _whole(now, judged, removed)
+    whole = whole_part(now, judged, removed)
     done = run_step.sealed_manifest(store, now, whole)
     if done is not None:
-        _delete_superseded(store, done)
+        delete_superseded(store, done)
         return done, StepSummary(made=0, already=1)
     # Pieces and ranges follow from the memory too.
     scratch = store.substore(f"{WORK_FOLDER}/{whole.name}-{config.memory}")
@@ -171,7 +100,7 @@ def run(  # noqa: PLR0913 - what decides, and what runs it
         counts=counts,
     )
     seal(store, manifest)
-    _delete_superseded(store, manifest)
+    delete_superseded(store, manifest)
     return manifest, going.summary
 
 
@@ -228,7 +157,7 @@ def _tables(
             slices=tuple(wanted[piece.number] for piece in some),
         )
         runs = dict.fromkeys(run for each in task.slices for run in each)
-        writes = tuple(_output_name(folder, whole.name, name) for folder in (VERDICTS, SIGNATURES, CUTS))
+        writes = tuple(output_name(folder, whole.name, name) for folder in (VERDICTS, SIGNATURES, CUTS))
         tasks.append(_part(going, f"tables/{name}", task, some, tuple(runs), writes))
     outputs, counts = list[Output](), Counter[str]()
     for manifest in _run(going, tasks, tables_work):
@@ -349,38 +278,6 @@ def _run(going: _Run, parts: Sequence[Part], work: WorkFunction) -> Iterator[Man
         manifest = run_step.sealed_manifest(going.scratch, now, part)
         assert manifest is not None
         yield manifest
-
-
-def _whole(now: Step, judged: Sequence[JudgedPart], removed: Manifest) -> Part:
-    """Return the step over all parts as one part: its name and inputs."""
-    spans = tuple(
-        Input(name=output.name, sha256=output.sha256)
-        for output in (
-            *removed.outputs,
-            *(each for part in judged for each in (part.documents, part.verdicts, part.signatures)),
-        )
-    )
-    name = fingerprint(str(now), now.recipe, spans)[:16]
-    return Part(name=name, inputs=spans, writes=())
-
-
-def _delete_superseded(store: Store, made: Manifest) -> None:
-    """Delete earlier runs with the same settings over the same sources, and all files that no sealed run has."""
-    sources = _sources(made)
-    for name in list(store.list(f"manifests/{NAME}/")):
-        manifest = load_manifest(store, name)
-        if manifest.part != made.part and manifest.recipe == made.recipe and _sources(manifest) == sources:
-            store.delete(manifest_name(NAME, manifest.part))
-    for name in list(unsealed(store)):
-        store.delete(name)
-
-
-def _sources(manifest: Manifest) -> set[str]:
-    return {"/".join(span.name.split("/")[:-1]) for span in manifest.inputs[1:]}
-
-
-def _output_name(folder: str, run: str, part: str) -> str:
-    return f"{folder}/{run}/{part}.parquet"
 
 
 class _Silent:

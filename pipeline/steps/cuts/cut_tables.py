@@ -26,11 +26,10 @@ from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
 from pipeline.steps.cuts.cut_pieces import CutPiece, documents_of, texts_of
+from pipeline.steps.cuts.cut_results import RULE, TOO_SHORT
 from pipeline.steps.cuts.cut_slices import slices_of
 from pipeline.steps.cuts.cut_stages import CutSettings, span_of, units_of
 from storage import tables
-
-RULE, TOO_SHORT = "dedup", "too_short"
 
 
 class CutTablesTask(NamedTuple):

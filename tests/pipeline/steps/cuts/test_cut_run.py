@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.steps.cuts import cut_run
+from pipeline.steps.cuts import cut_results
 from storage import tables
 from storage.directory_store import DirectoryStore
 from storage.manifest import manifest_name
@@ -111,4 +111,4 @@ def test_memory_decides_nothing(store, pool):
     store.delete(manifest_name("cut", manifest.part))
     again = run_cuts(store, pool, ["s1", "s3"], replace(config, memory=100_000))
     assert [(output.name, store.read(output.name)) for output in again.outputs] == whole
-    assert not list(store.list(f"{cut_run.WORK_FOLDER}/"))
+    assert not list(store.list(f"{cut_results.WORK_FOLDER}/"))
