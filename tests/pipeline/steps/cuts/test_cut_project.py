@@ -7,7 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 import thresher
+from core import InputError
 from pipeline.commands.app import app
+from pipeline.configuration import parse
 
 FOOTER = "All rights reserved by the publisher of these pages.\nSubscribe to our letter"
 PASSAGE = " ".join(f"repeated{number}" for number in range(30))
@@ -141,7 +143,5 @@ def test_other_settings_need_another_run(project, call, tmp_path):
     ],
 )
 def test_settings_that_make_no_sense_are_refused(tmp_path, key, value, error):
-    (tmp_path / "thresher.toml").write_text(f"[dedup]\n{key} = {value}\n")
-    result = CliRunner().invoke(app, ["--project", str(tmp_path), "dedup"])
-    assert result.exit_code == 2
-    assert error in result.output
+    with pytest.raises(InputError, match=error):
+        parse(f"[dedup]\n{key} = {value}\n", tmp_path)
