@@ -13,7 +13,7 @@
 
 import unicodedata
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,14 @@ _BASE, _FACTOR = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 """Odd; the second is 3 modulo 8, so its powers repeat after 2^62 words only."""
 
 
+_SPACES = bytes(
+    ord(" ") if chr(byte).isspace() and byte < 128 and byte != 10 else byte for byte in range(256)
+)
+"""Bytes with a space in place of each white space of ASCII but the line break."""
+_SPACES_OF_NFKC = "\x85\u1680\u2028\u2029"
+"""White space that is neither ASCII nor mapped to a space by NFKC."""
+
+
 class Words(NamedTuple):
     """The words of a text: word n has the characters from `starts[n]` to `ends[n]`."""
 
@@ -63,8 +71,13 @@ Units: TypeAlias = Words | Blocks
 
 def words(text: str) -> Words:
     """Return the words of a text."""
-    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-    kinds = _kinds().take(np.minimum(points, np.uint32(_TABLE - 1)))
+    all_kinds, all_values = _characters()
+    if text.isascii():
+        points = np.frombuffer(text.encode(), np.uint8)
+    else:
+        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+        points = np.minimum(points, np.uint32(_TABLE - 1))
+    kinds = all_kinds.take(points)
     before = np.concatenate((np.array([_SPACE], np.uint8), kinds[:-1]))
     begins = (before == _SPACE) & (kinds != _SPACE) & (kinds != _MARK)
     if (kinds == _ALONE).any():
@@ -79,7 +92,7 @@ def words(text: str) -> Words:
     ends[is_space_behind] = visible_ends[
         np.searchsorted(visible_ends, ends[is_space_behind], side="left") - 1
     ]
-    return Words(starts, ends, _word_hashes(points, kinds != _SPACE, starts))
+    return Words(starts, ends, _word_hashes(points, all_values, starts))
 
 
 def window_hashes(hashes: Hashes, size: int) -> Hashes:
@@ -99,15 +112,14 @@ def window_filters(hashes: Hashes, size: int) -> Hashes:
 
 
 def filter_counts(filters: Hashes, size: int) -> tuple[Hashes, IntArray]:
-    """Return the different filters of a text, and for each of them how many windows at a distance of `size` words may
-    have it: 1 if all windows with this filter overlap.
+    """Return the filters of a text, equal neighbours once, and for each how many of its windows may lie at a distance
+    of at least `size` words: 1 if all of them overlap.
     """
     if not len(filters):
         return filters, np.empty(0, np.int64)
     starts = np.concatenate(([0], np.flatnonzero(filters[1:] != filters[:-1]) + 1))
     lengths = np.diff(np.append(starts, len(filters)))
-    found, at = np.unique(filters[starts], return_inverse=True)
-    return found, np.bincount(at, weights=-(-lengths // size), minlength=len(found)).astype(np.int64)
+    return filters[starts], -(-lengths // size)
 
 
 def lines(text: str) -> Blocks:
@@ -128,6 +140,15 @@ def paragraphs(text: str) -> Blocks:
     return _blocks(runs, text)
 
 
+def different(blocks: Blocks) -> tuple[Hashes, Hashes]:
+    """Return the hashes of a text's lines or paragraphs, each once."""
+    order = np.lexsort((blocks.low, blocks.high))
+    high, low = blocks.high[order], blocks.low[order]
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+    return high[is_new], low[is_new]
+
+
 def is_same_block(one: str, other: str) -> bool:
     """Return whether two lines or paragraphs are equal (rule 4)."""
     return fold(one).split() == fold(other).split()
@@ -140,23 +161,27 @@ def is_same_passage(one: str, other: str) -> bool:
 
 def _blocks(runs: list[tuple[int, int]], text: str) -> Blocks:
     """Return the blocks of lines from one number to another, both included; empty ones are left out."""
-    folded = fold(text).split("\n")
-    plain = text.split("\n")
-    offsets = np.concatenate(([0], np.cumsum([len(line) + 1 for line in plain])))
+    folded = fold(text)
+    if not folded.isascii():
+        for space in _SPACES_OF_NFKC:
+            folded = folded.replace(space, " ")
+    data = folded.encode(errors="surrogatepass").translate(_SPACES)
+    while b"  " in data:
+        data = data.replace(b"  ", b" ")
+    keys = data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ").split(b"\n")
+    offsets = np.concatenate(([0], np.cumsum([len(line) + 1 for line in text.split("\n")])))
     spans, digests = [], []
     for first, last in runs:
-        words_of_block = (folded[first] if first == last else " ".join(folded[first : last + 1])).split()
-        if words_of_block:
+        key = keys[first] if first == last else b" ".join(keys[first : last + 1])
+        if key:
             spans.append((first, last))
-            digests.append(xxhash.xxh3_128_digest(" ".join(words_of_block).encode(errors="surrogatepass")))
+            digests.append(xxhash.xxh3_128_digest(key))
     numbers = np.array(spans, np.int64).reshape(-1, 2)
     halves = np.frombuffer(b"".join(digests), ">u8").astype(np.uint64).reshape(-1, 2)
     return Blocks(offsets[numbers[:, 0]], offsets[numbers[:, 1] + 1] - 1, halves[:, 0], halves[:, 1])
 
 
-def _word_hashes(
-    points: npt.NDArray[np.uint32], is_visible: npt.NDArray[np.bool_], starts: IntArray
-) -> Hashes:
+def _word_hashes(points: npt.NDArray[Any], all_values: Hashes, starts: IntArray) -> Hashes:
     """Return the hash of the visible characters from each start to the next, in blocks that begin with a word."""
     powers, inverse = _powers()
     found, first = [], 0
@@ -166,7 +191,7 @@ def _word_hashes(
         last = len(starts) if len(points) - begin <= BLOCK else last
         stop = min(int(starts[last]) if last < len(starts) else len(points), begin + BLOCK)
         places = starts[first:last] - begin
-        values = _mixed(points[begin:stop].astype(np.uint64) + np.uint64(1)) * is_visible[begin:stop]
+        values = all_values.take(points[begin:stop])
         sums = np.add.reduceat(values * powers[: stop - begin], places)
         found.append(_mixed(sums * inverse[places]))
         first = last
@@ -210,9 +235,14 @@ def _powers_of(base: int) -> Hashes:
 
 
 @lru_cache(maxsize=1)
-def _kinds() -> npt.NDArray[np.uint8]:
-    """Return the class of each code point."""
-    return np.fromiter((_kind(chr(point)) for point in range(_TABLE)), np.uint8, _TABLE)
+def _characters() -> tuple[npt.NDArray[np.uint8], Hashes]:
+    """Return the class and the value of each code point. White space has the value 0. All code points from the end of
+    the table on have the value of its last one.
+    """
+    kinds = np.fromiter((_kind(chr(point)) for point in range(_TABLE)), np.uint8, _TABLE)
+    values = _mixed(np.arange(1, _TABLE + 1, dtype=np.uint64))
+    values[kinds == _SPACE] = 0
+    return kinds, values
 
 
 def _kind(character: str) -> int:

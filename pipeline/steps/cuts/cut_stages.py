@@ -29,6 +29,7 @@ from filters.dedup.repeat_units import (
     Blocks,
     Hashes,
     Units,
+    different,
     filter_counts,
     lines,
     paragraphs,
@@ -122,8 +123,8 @@ def _count(store: PartStore, task: CutTask) -> tuple[Rows, ...]:
                 columns.add(kind, found ^ group, np.zeros(len(found), np.uint64), counts)
             else:
                 blocks = _blocks(text, kind)
-                pairs = np.unique(np.stack((blocks.high, blocks.low), axis=1), axis=0)
-                columns.add(kind, pairs[:, 0] ^ group, pairs[:, 1], np.ones(len(pairs), np.int64))
+                high, low = different(blocks)
+                columns.add(kind, high ^ group, low, np.ones(len(high), np.int64))
     hashes, checks, kinds, counts = columns.arrays()
     rows = rows_of(repeat_rows.COUNTS, len(hashes), hash=hashes, check=checks, kind=kinds)
     order = sort_order(rows, HASH)
