@@ -62,4 +62,6 @@ def slices_of(store: Readable, run: RunRef, piece: int) -> Iterator[list[dict[st
                     rows = parquet.read_row_group(at, use_threads=False).to_pylist()
                     yield [row for row in rows if row["piece"] == piece]
     except (pa.ArrowException, OSError, ValueError, KeyError, AttributeError) as error:
-        raise CorruptData(f"the working file {run.name} of dedup is damaged: {error}") from error
+        raise CorruptData(
+            f"working files of dedup are damaged: {run.name}: {error}; run the same command again"
+        ) from error

@@ -1,11 +1,17 @@
 """Sources of texts with repeats, processed, and what a plain reading of the rules cuts out of them."""
 
 import json
-from collections import defaultdict
+from collections import defaultdict, deque
 
+from core import ThresherError
 from filters.dedup.signature import text_hash
+from isolation.shared_int import SharedInt
 from pipeline.configuration import DedupConfig, FiltersConfig
 from pipeline.engine import run_step
+from pipeline.engine.local.part_server import PartServer
+from pipeline.engine.messages import SealPart
+from pipeline.engine.part_store import PartStore
+from pipeline.engine.task import NO_ITEM, ItemTracker, TaskFailure, TaskSuccess
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import locate_inputs
 from pipeline.steps import dedup, process
@@ -19,9 +25,9 @@ PASSAGES = DedupConfig(near="off", prefer=("longest",), substring_words=10, min_
 LINES = DedupConfig(near="off", prefer=("longest",), line_documents=3, min_words=0)
 
 
-def put_source(store, pool, directory, source, parts):
-    """Ingest and process parts of pairs of URL and text."""
-    for number, rows in enumerate(parts):
+def put_source(store, pool, directory, source, parts, first=0):
+    """Ingest and process parts of pairs of URL and text. The files are numbered from `first`."""
+    for number, rows in enumerate(parts, first):
         path = directory / f"{source}-{number}.jsonl"
         path.write_text("".join(json.dumps({"url": url, "text": text}) + "\n" for url, text in rows))
         ingest(store, source, locate_inputs([path]))
@@ -104,3 +110,27 @@ def covered_words(text, spans):
         assert end in {place[2] for place in places}
         found.update(number for number, low, high in places if low >= start and high <= end)
     return found
+
+
+class InlinePool:
+    """Makes parts in this process, one after another, so that a test may replace a function of the work."""
+
+    workers = 1
+
+    def __init__(self):
+        self._waiting = deque()
+
+    def submit(self, task):
+        self._waiting.append(task)
+
+    def next_outcome(self):
+        task = self._waiting.popleft()
+        with PartServer(task.assignment(), most_bytes=1 << 30) as server:
+            mark = ItemTracker(SharedInt.create(NO_ITEM))
+            try:
+                found = task.work(PartStore(server.respond), task.step, task.part, mark)
+            except ThresherError as error:
+                return task, TaskFailure(error=error, detail="")
+            rows = {output.name: output.rows for output in found.outputs}
+            server.seal(SealPart(counts=dict(found.counts), rows=rows, work_cpu_s=0, cpu_s=0))
+        return task, TaskSuccess(work_cpu_s=0, cpu_s=0, wall_s=0, bytes_read=0, bytes_written=0, rss=0)
