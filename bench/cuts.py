@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -70,7 +71,9 @@ def main() -> None:
     parser.add_argument("--memory", default="512MiB", help="dedup.memory")
     parser.add_argument("--peer", action="append", choices=sorted(PEERS), default=[])
     options = parser.parse_args()
-    texts, planted, lines = plant(options.prose, options.documents, options.planted)
+    texts, planted, lines = plant(
+        chain.from_iterable(prose(options.prose)), options.documents, options.planted
+    )
     config = replace(
         DedupConfig(), substring_words=WORDS, line_documents=FEWEST, memory=parse_size(options.memory)
     )
@@ -99,11 +102,11 @@ def main() -> None:
 
 
 def plant(
-    directory: Path, documents: int, share: float
+    found: Iterable[str], documents: int, share: float
 ) -> tuple[list[str], list[Planted], dict[str, list[int]]]:
     """Return texts, the passages that were planted, and the documents of each planted line."""
     rng = random.Random(19)
-    pool = sorted({text for text in chain.from_iterable(prose(directory)) if len(text.split()) > 4 * WORDS})
+    pool = sorted({text for text in found if len(text.split()) > 4 * WORDS})
     texts = rng.sample(pool, min(documents, len(pool)))
     free = [at for at in range(len(texts)) if at % PART_ROWS != REMOVED]
     planted = []

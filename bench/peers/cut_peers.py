@@ -44,7 +44,8 @@ def _pydivsufsort(texts: Path) -> dict[str, float]:
 
     start = cpu()
     with texts.open(encoding="utf-8") as file:
-        data = b"\0".join(json.loads(line)["text"].encode() for line in file)
+        # Lines may break at other places in a copy, so white space is made equal.
+        data = b"\0".join(" ".join(json.loads(line)["text"].split()).encode() for line in file)
     suffixes = divsufsort(data)
     lengths = kasai(data, suffixes)
     marks = np.zeros(len(data) + 1, np.int64)
@@ -66,10 +67,16 @@ def _datatrove(texts: Path) -> dict[str, float]:
     from datatrove.pipeline.dedup.sentence_dedup import SentDedupConfig  # noqa: PLC0415 - see above
     from datatrove.pipeline.readers import JsonlReader  # noqa: PLC0415 - one environment has one tool
     from datatrove.pipeline.writers import JsonlWriter  # noqa: PLC0415 - one environment has one tool
+    from datatrove.utils.hashing import HashConfig  # noqa: PLC0415 - one environment has one tool
     from loguru import logger  # noqa: PLC0415 - one environment has one tool
 
     logger.remove()
-    config = SentDedupConfig(n_sentences=3, split_sentences=True, min_doc_words=50)
+    config = SentDedupConfig(
+        n_sentences=3,
+        split_sentences=True,
+        min_doc_words=50,
+        hash_config=HashConfig(hash_fc="sha1", precision=64),
+    )
     with tempfile.TemporaryDirectory() as work:
         reader = JsonlReader(str(texts.parent), glob_pattern=texts.name)
         stages = [

@@ -5,6 +5,7 @@ import os
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from core import ThresherError
@@ -66,7 +67,7 @@ def test_a_collision_of_hashes_cuts_nothing_that_does_not_repeat(tmp_path, pool,
 
     def same_lines(text):
         found = true_blocks(text)
-        return found._replace(high=found.high & 1, low=found.low & 1)
+        return found._replace(high=found.high & np.uint64(1), low=found.low & np.uint64(1))
 
     monkeypatch.setattr(cut_stages, "window_hashes", same_hashes)
     monkeypatch.setattr(cut_stages, "lines", same_lines)
