@@ -156,6 +156,8 @@ def _units(store: PartStore, task: CutTask) -> tuple[Rows, ...]:
                 hashes = words(text).hashes
                 filters = window_filters(hashes, settings.words) ^ group
                 at = _among(filters, np.zeros(len(filters), np.uint64), wanted[kind])
+                if not len(at):
+                    continue
                 high, low = window_hashes(hashes, settings.words)[at] ^ group, np.zeros(len(at), np.uint64)
             else:
                 blocks = _blocks(text, kind)

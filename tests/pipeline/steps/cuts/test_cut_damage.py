@@ -273,7 +273,7 @@ def in_a_process(root, left):
     return process.exitcode, changes.value
 
 
-@pytest.mark.parametrize("share", [0.7, *(pytest.param(n / 40, marks=pytest.mark.slow) for n in range(40))])
+@pytest.mark.parametrize("share", [0.7, *(pytest.param(n / 12, marks=pytest.mark.slow) for n in range(12))])
 def test_a_run_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(tmp_path, pool, share):
     stores = []
     for name in ("whole", "killed"):
