@@ -1,8 +1,8 @@
 """Cut repeats out of a text: which characters go, and which of the repeats takes which. Pure.
 
 1. Repeats may overlap. A character goes once, and counts for the first repeat that has it.
-2. White space between two repeats goes with them. A cut within a line takes the white space behind it, and at the end
-   of a line that before it. A cut of whole lines takes the line break behind them, and after an empty line or at the
+2. White space between two repeats goes with them. A cut within a line takes the white space behind it if there is some
+   before it too, and at the end of a line that before it. A cut of whole lines takes the line break behind them, and after an empty line or at the
    start of the text all white space behind them. So no cut joins two lines, and none leaves two empty ones.
 3. Repeats begin and end at words (`repeat_units`), so no cut divides a word.
 """
@@ -49,7 +49,8 @@ def _widened(text: str, span: Span) -> Span:
         right += 1
     is_begin, is_end = left == 0 or text[left - 1] == "\n", right == len(text)
     if not (is_end or text[right] == "\n"):
-        return start, right  # what follows takes the place of the cut
+        # What follows takes the place of the cut, unless that would join it to a letter without a space before.
+        return start, right if left < start or is_begin else end
     if not is_begin:
         return left, right
     if is_end:

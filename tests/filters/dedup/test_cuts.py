@@ -13,6 +13,8 @@ from filters.edits import apply
     [
         ("before [cut] after", "before after"),
         ("before [cut]", "before"),
+        ("字[字] after", "字 after"),
+        ("before [字]字", "before 字"),
         ("[cut] after", "after"),
         ("line\n[cut]\nline", "line\nline"),
         ("one\n\n[cut]\n\ntwo", "one\n\ntwo"),
