@@ -2,8 +2,9 @@
 
 1. Repeats may overlap. A character goes once, and counts for the first repeat that has it.
 2. White space between two repeats goes with them. A cut within a line takes the white space behind it if there is some
-   before it too, and at the end of a line that before it. A cut of whole lines takes the line break behind them, and after an empty line or at the
-   start of the text all white space behind them. So no cut joins two lines, and none leaves two empty ones.
+   before it too, and at the end of a line that before it. A cut of whole lines takes the line break behind them, and
+   after an empty line or at the start of the text all white space behind them. So no cut joins two lines or two words,
+   and none leaves two empty lines.
 3. Repeats begin and end at words (`repeat_units`), so no cut divides a word.
 """
 
