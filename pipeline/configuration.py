@@ -74,6 +74,8 @@ _NEAR_SIZE = rule(
     f"must be bands x rows with a product of at most {MAX_PERMUTATIONS}, the numbers in a signature",
 )
 _RATE = rule(lambda rate: 0 < rate < 1, "must be above 0 and below 1")
+_WINDOW = rule(lambda words: words == 0 or 10 <= words <= 1000, "must be 0, or from 10 to 1000")
+_DOCUMENTS = rule(lambda documents: documents == 0 or documents >= 2, "must be 0, or 2 or more")
 _SIMILARITY = rule(lambda share: 0 < share <= 1, "must be above 0 and at most 1")
 
 
@@ -244,6 +246,30 @@ class DedupConfig:
         Literal["newest", "all"], Key('of one URL the newest fetch stays; "all" keeps every different text')
     ] = "newest"
     within: Annotated[Literal["all", "source"], Key('"source" compares only documents of one source')] = "all"
+    substring_words: Annotated[
+        int,
+        _WINDOW,
+        Key("cut passages of so many words that an earlier text has; 50 as RefinedWeb; 0 leaves them"),
+    ] = 0
+    line_documents: Annotated[
+        int,
+        _DOCUMENTS,
+        Key("cut lines that so many documents have, from all but the best; 7 as Llama 3; 0 leaves them"),
+    ] = 0
+    paragraph_documents: Annotated[
+        int,
+        _DOCUMENTS,
+        Key("cut paragraphs that so many documents have, from all but the best; 2 as CCNet; 0 leaves them"),
+    ] = 0
+    lines_within: Annotated[
+        Literal["all", "domain"],
+        Key('"domain" counts the documents of lines and paragraphs for each registered domain apart'),
+    ] = "all"
+    min_words: Annotated[
+        int,
+        rule(lambda words: words >= 0, "must be 0 or more"),
+        Key("a document that was cut is dropped if it has fewer words left; 50 as Gopher"),
+    ] = 50
     memory: Annotated[
         Size, Key("bounds what a worker holds, whatever the number of documents", is_size=True)
     ] = 512 << 20

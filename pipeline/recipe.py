@@ -159,10 +159,13 @@ def find_duplicates(
     progress: Progress,
     verdict_set: str = "",
 ) -> Manifest:
-    """Find the duplicates among all documents of the sources that a set of verdicts keeps. Raise `InputError` if a
-    record is not processed, or not judged.
+    """Find the duplicates among all documents of the sources that a set of verdicts keeps, and cut the repeated text of
+    those that stay, if `[dedup]` asks for that. Return the removals.
+
+    Raise `InputError` if a record is not processed, or not judged.
     """
     from pipeline.steps import dedup
+    from pipeline.steps.cuts import cut_results, cut_run
 
     process.require_processed(project.store, names, project.config.filters)
     config = project.config.dedup
@@ -170,6 +173,11 @@ def find_duplicates(
         manifest, record.summary = dedup.run(
             project.store, names, config, pool=pool, progress=progress, verdict_set=verdict_set
         )
+    if cut_results.is_wanted(config):
+        with record_run(project, cut_results.step(config), names) as record:
+            _, record.summary = cut_run.run(
+                project.store, names, config, manifest, pool=pool, progress=progress, verdict_set=verdict_set
+            )
     return manifest
 
 
@@ -203,12 +211,14 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     from pipeline.funnel import TokenCounts
     from pipeline.reports import report
     from pipeline.steps import dedup, export, export_directory, export_plan
+    from pipeline.steps.cuts import cut_results
     from shards.dataset import count_tokens
 
     process.require_processed(project.store, names, project.config.filters)
     verdict_set = "" if options is None else options.verdict_set
     removed = dedup.require_run(project.store, names, project.config.dedup, verdict_set)
-    plan = export_plan.make_plan(project.store, names, tokenizer, removed, options)
+    cut = cut_results.require_run(project.store, names, project.config.dedup, removed, verdict_set)
+    plan = export_plan.make_plan(project.store, names, tokenizer, removed, options, cut)
     directory = export.open_directory(plan, out)
     if options is not None and options.eos is None and plan.eos is None:
         progress.print_line(

@@ -148,6 +148,21 @@ SCREENED = pa.schema(
 )
 """One document that `process` left out, because deduplication knew its witness before. `kind` is `exact` or `near`.
 `witness_table` is a hash of the name and the digest of the table of signatures that has the witness."""
+CUTS = pa.schema(
+    [
+        _column("id", pa.string()),
+        _column("kind", pa.string()),
+        _column("start", pa.int64()),
+        _column("end", pa.int64()),
+        _column("characters", pa.int64()),
+        _column("witness", pa.string()),
+        _column("witness_start", pa.int64()),
+        _column("witness_end", pa.int64()),
+    ]
+)
+"""One repeat that was cut a row: characters `start` to `end` of the document's text, as the rules edited it, repeat
+those of the document `witness`. Repeats may overlap: `characters` counts those that no row of the document before has.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,13 +57,13 @@ def signature_version(permutations: int) -> str:
 
 def sign(text: str, permutations: int = PERMUTATIONS) -> tuple[bytes, MinHashes]:
     """Return the `text_hash` and the `minhash` of a text."""
-    folded = _fold(text)
+    folded = fold(text)
     return _hash(folded), _minhash(folded, permutations)
 
 
 def text_hash(text: str) -> bytes:
     """Return 16 bytes that are equal for texts that differ only in case, width forms or white space."""
-    return _hash(_fold(text))
+    return _hash(fold(text))
 
 
 def minhash(text: str, permutations: int = PERMUTATIONS) -> MinHashes:
@@ -71,7 +71,7 @@ def minhash(text: str, permutations: int = PERMUTATIONS) -> MinHashes:
 
     A text without a word has no shingles: all its numbers are `EMPTY_HASH`, and `has_shingles` returns False for it.
     """
-    return _minhash(_fold(text), permutations)
+    return _minhash(fold(text), permutations)
 
 
 def minhash_of(shingles: Numbers, permutations: int = PERMUTATIONS) -> MinHashes:
@@ -98,7 +98,7 @@ def permutation_parameters(permutations: int) -> tuple[Numbers, Numbers]:
 
 def shingle_hashes(text: str) -> Numbers:
     """Return a number of 32 bits for each shingle of a text, in order, repeated ones included."""
-    return _shingles(_words(_fold(text)))
+    return _shingles(_words(fold(text)))
 
 
 def has_shingles(minhashes: MinHashes) -> npt.NDArray[np.bool_]:
@@ -131,7 +131,8 @@ def all_band_keys(minhashes: MinHashes, bands: int, rows: int) -> HashArray:
     return keys
 
 
-def _fold(text: str) -> str:
+def fold(text: str) -> str:
+    """Return the text in NFKC, case-folded. Line breaks stay where they are."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 

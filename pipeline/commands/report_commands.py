@@ -156,12 +156,17 @@ def report_command(
 def _report_duplicates(
     opened: OpenProject, sources: tuple[str, ...], plot: Path | None, verdicts: str, *, as_json: bool
 ) -> None:
+    from dataclasses import replace
+
+    from pipeline.duplicates import cut_summary
     from pipeline.duplicates.duplicate_output import draw_matrix, render_report
     from pipeline.duplicates.duplicate_report import duplicate_report
     from pipeline.steps import dedup
 
     removed = dedup.require_run(opened.store, sources, opened.config.dedup, verdicts)
     found = duplicate_report(opened.store, sources, removed, verdicts)
+    cut = cut_summary.find(opened.store, sources, opened.config.dedup, removed, verdicts)
+    found = replace(found, cut=cut)
     if plot is not None:
         draw_matrix(found, plot)
     if as_json:

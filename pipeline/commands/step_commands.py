@@ -180,12 +180,15 @@ def dedup_command(
 ) -> None:
     """Find exact and near duplicates across sources. Only documents that are new since the last run cost time.
 
+    Cut repeated passages, lines and paragraphs out of the documents that stay, if [dedup] in thresher.toml asks for it.
+
     \b
     Example:
       thresher dedup docs cc
       thresher dedup --audit --sample 2000
     """
     from pipeline import recipe
+    from pipeline.duplicates import cut_summary
     from pipeline.funnel import REMOVAL_KINDS
     from pipeline.open_project import OpenProject
     from pipeline.terminal.progress import stderr_progress
@@ -203,6 +206,10 @@ def dedup_command(
     removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in REMOVAL_KINDS}
     line = ", ".join(f"{count:,} {kind}" for kind, count in removed.items())
     body: dict[str, Any] = {"table": manifest.outputs[0].name, "removed": removed}
+    cut = cut_summary.find(opened.store, sources, opened.config.dedup, manifest, verdicts)
+    if cut is not None:
+        line = f"{line}\n{cut.line}"
+        body["cut"] = cut.to_dict()
     if not is_audited:
         print_result(as_json, body, f"duplicates: {line}")
         return

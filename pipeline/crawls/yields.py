@@ -18,6 +18,7 @@ from frontier import Rank
 from pipeline.domains import domain_of
 from pipeline.open_project import OpenProject
 from pipeline.steps import dedup
+from pipeline.steps.cuts import cut_results
 from storage import tables
 from storage.manifest import Manifest, Output, manifests
 from storage.store import Store
@@ -83,6 +84,8 @@ def _removed_ids(project: OpenProject, crawl: str) -> set[str]:
     found: set[str] = set()
     for output in run.outputs:
         found.update(_texts(tables.read(project.store, output, _REMOVED), "id"))
+    cut = cut_results.find(project.store, [crawl], project.config.dedup, run)
+    found.update(cut_results.short_ids(project.store, cut))
     return found
 
 

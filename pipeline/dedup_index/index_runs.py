@@ -63,7 +63,7 @@ def run_ref(store: Readable, name: str, rows: int) -> RunRef:
     with store.open(name) as file:
         footer = _footer(file, name)
         groups = [footer.row_group(at) for at in range(footer.num_row_groups)]
-        edges = [_edges(group) for group in groups]
+        edges = [group_edges(group) for group in groups]
         digest = _footer_digest(file)
     first, last = (edges[0][0], edges[-1][1]) if edges else (0, 0)
     return RunRef(name=name, rows=rows, first=first, last=last, footer=digest)
@@ -96,13 +96,9 @@ def _read(
     """Yield the rows of the groups that are touched; only rows of `keys` if these are given."""
     try:
         with store.open(run.name) as file:
-            if _footer_digest(file) != run.footer:
-                raise _damage(run.name, "its footer was changed")
-            parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
-            if parquet.metadata.num_rows != run.rows:
-                raise _damage(run.name, f"it has {parquet.metadata.num_rows} rows and not {run.rows}")
+            parquet = checked_parquet(file, run)
             for at in range(parquet.num_row_groups):
-                first, last = _edges(parquet.metadata.row_group(at))
+                first, last = group_edges(parquet.metadata.row_group(at))
                 wanted = keys if keys is not None else edges
                 assert wanted is not None
                 touched = (
@@ -121,6 +117,22 @@ def _read(
                     yield _rows(table, dtype, run.name, np.flatnonzero(is_wanted))
     except (pa.ArrowException, OSError, ValueError, KeyError, AttributeError) as error:
         raise _damage(run.name, str(error).splitlines()[0] if str(error) else type(error).__name__) from error
+
+
+def checked_parquet(file: Any, run: RunRef) -> Any:
+    """Return an open run as `pq.ParquetFile`, which checks each page. Raise `CorruptData` if its footer was changed."""
+    if _footer_digest(file) != run.footer:
+        raise _damage(run.name, "its footer was changed")
+    parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
+    if parquet.metadata.num_rows != run.rows:
+        raise _damage(run.name, f"it has {parquet.metadata.num_rows} rows and not {run.rows}")
+    return parquet
+
+
+def group_edges(group: Any) -> tuple[int, int]:
+    """Return the smallest and the largest first field of the rows of a row group."""
+    statistics = group.column(0).statistics
+    return int(statistics.min), int(statistics.max)
 
 
 def _schema(dtype: np.dtype[Any]) -> pa.Schema:
@@ -159,11 +171,6 @@ def _rows(table: pa.Table, dtype: np.dtype[Any], name: str, chosen: slice | npt.
         else:
             rows[field] = column.to_numpy()[chosen]
     return rows
-
-
-def _edges(group: Any) -> tuple[int, int]:
-    statistics = group.column(0).statistics
-    return int(statistics.min), int(statistics.max)
 
 
 def _meets(keys: Keys, first: int, last: int) -> bool:

@@ -19,6 +19,8 @@ def render_report(found: DuplicateReport, console: Console) -> None:
     console.print(
         f"{found.removed:,} of {total:,} kept documents are duplicates ({share:.1%})", highlight=False
     )
+    if found.cut is not None:
+        console.print(found.cut.line, highlight=False)
     if not found.removed:
         return
     clusters = _table("Largest clusters", "documents", "source", "the URL that stays, and some of the others")

@@ -15,6 +15,7 @@ from filters.dedup.clusters import cluster_roots
 from filters.dedup.dedup_rows import ID, WITNESS, find
 from filters.dedup.zsets import Rows, sort_order, starts_of
 from pipeline.domains import domain_of
+from pipeline.duplicates.cut_summary import CutSummary
 from pipeline.steps.verdicts.verdict_sets import judged_parts
 from storage import tables
 from storage.manifest import Manifest
@@ -65,6 +66,8 @@ class DuplicateReport:
     domains: tuple[DomainDuplicates, ...]
     matrix: tuple[tuple[int, ...], ...]
     """Row n, column m: removed documents of source n for which a document of source m stays."""
+    cut: CutSummary | None = None
+    """What was cut out of the documents that stay; None if `[dedup]` asks for no cuts."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report for JSON."""

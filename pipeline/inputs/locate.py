@@ -26,7 +26,19 @@ from storage.store import Store
 S3_SCHEME = "s3://"
 DERIVED_DIRECTORIES = frozenset(
     {
-        *("commoncrawl", "dedup", "dedup-index", "dedup-work", "documents", "frontier", "lists"),
+        *(
+            "commoncrawl",
+            "cut-work",
+            "cut_signatures",
+            "cut_verdicts",
+            "cuts",
+            "dedup",
+            "dedup-index",
+            "dedup-work",
+            "documents",
+            "frontier",
+            "lists",
+        ),
         *("dropped_signatures", "judged_signatures", "judged_verdicts", "measurements"),
         *("manifests", "open", "runs", "screened", "screens", "signatures", "verdicts"),
     }

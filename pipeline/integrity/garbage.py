@@ -7,9 +7,11 @@ garbage, with one exception: a running attempt may have found an equal output of
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
 from core import CorruptData
 from pipeline.dedup_index import index_state
+from pipeline.steps.cuts import cut_results
 from storage.store import Store
 
 GRACE_MS = 3_600_000
@@ -42,7 +44,9 @@ def unsealed_outputs(store: Store, grace_ms: int = GRACE_MS) -> Iterator[str]:
             part = _part(name.removeprefix(f"{directory}/"))
             if part not in sealed and _age_ms(store, name) >= grace_ms:
                 yield name
-    yield from (name for name in index_state.unsealed(store) if _age_ms(store, name) >= grace_ms)
+    for name in chain(index_state.unsealed(store), cut_results.unsealed(store)):
+        if _age_ms(store, name) >= grace_ms:
+            yield name
 
 
 def collect(store: Store, grace_ms: int = GRACE_MS) -> int:

@@ -28,6 +28,7 @@ from pipeline.integrity import audit, crosscheck, reconcile
 from pipeline.integrity.crosscheck import CrossCheck
 from pipeline.integrity.garbage import collect, unsealed_outputs
 from pipeline.integrity.revisit_references import RevisitReferences
+from pipeline.steps.cuts import cut_results
 from pipeline.steps.process import archive_outputs
 from pipeline.terminal.progress import Progress
 from storage import run, storage_id, tables
@@ -40,7 +41,14 @@ from storage.manifest import Manifest, Output, load_manifest, manifest_name, sto
 from storage.store import Store
 from storage.warc.compression import stem
 
-REPRODUCIBLE_STEPS = ("process", "judge", "dedup", index_state.STEP_NAME, index_state.SCREEN_STEP)
+REPRODUCIBLE_STEPS = (
+    "process",
+    "judge",
+    "dedup",
+    index_state.STEP_NAME,
+    index_state.SCREEN_STEP,
+    cut_results.NAME,
+)
 """Steps whose parts can be made again from storage."""
 LISTS_PREFIX = "lists/"
 PROCESS_MANIFESTS = "manifests/process/"

@@ -26,6 +26,7 @@ from frontier.policy import OFF
 from pipeline.open_crawl import Every, ask_every
 from pipeline.open_project import OpenProject
 from pipeline.steps import dedup
+from pipeline.steps.cuts import cut_results
 from pipeline.steps.process import NAME, archive_outputs
 from storage import tables
 from storage.crawllog.log_line import LogLine
@@ -173,7 +174,9 @@ def _captures(project: OpenProject, source: str, page: _Page) -> Iterator[Captur
 
 def _verdicts(project: OpenProject, source: str, rows: list[CdxjRow]) -> dict[str, CaptureVerdict]:
     store, found = project.store, dict[str, CaptureVerdict]()
-    removed = _removals(project, source, pa.array([_id(source, row) for row in rows], pa.string()))
+    run, cut = _dedup_runs(project, source)
+    removed = _removals(store, run, pa.array([_id(source, row) for row in rows], pa.string()))
+    cut_verdicts = cut_results.verdicts_of(cut)
     for part in manifests(store, NAME, source):
         ids = pa.array([_id(source, row) for row in rows if _is_of(part, row)], pa.string())
         if not len(ids):
@@ -182,7 +185,7 @@ def _verdicts(project: OpenProject, source: str, rows: list[CdxjRow]) -> dict[st
         documents = {row["id"]: row for row in _rows(store, outputs["documents"], _DOCUMENTS, ids)}
         screened = _witnesses(store, outputs["screened"], ids) if "screened" in outputs else {}
         verdicts = tables.columns(tables.VERDICTS, "id", "keep", "rule", "reason")
-        for verdict in _rows(store, outputs["verdicts"], verdicts, ids):
+        for verdict in _rows(store, cut_verdicts.get(part.part, outputs["verdicts"]), verdicts, ids):
             document = documents.get(verdict["id"], {})
             kind, witness = removed.get(verdict["id"]) or screened.get(verdict["id"], ("", ""))
             found[verdict["id"]] = CaptureVerdict(
@@ -197,10 +200,18 @@ def _verdicts(project: OpenProject, source: str, rows: list[CdxjRow]) -> dict[st
     return found
 
 
-def _removals(project: OpenProject, source: str, ids: pa.StringArray) -> dict[str, tuple[str, str]]:
-    """Return kind and witness of removed documents by id, from the run over this source alone or else over all."""
+def _dedup_runs(project: OpenProject, source: str) -> tuple[Manifest | None, Manifest | None]:
+    """Return the removals and the cuts of the run over this source alone, or else of that over all."""
     store, config = project.store, project.config.dedup
-    run = dedup.find(store, [source], config) or dedup.find(store, project.sources(()), config)
+    for sources in ([source], project.sources(())):
+        run = dedup.find(store, sources, config)
+        if run is not None:
+            return run, cut_results.find(store, sources, config, run)
+    return None, None
+
+
+def _removals(store: Store, run: Manifest | None, ids: pa.StringArray) -> dict[str, tuple[str, str]]:
+    """Return kind and witness of removed documents by id."""
     if run is None:
         return {}
     (output,) = run.outputs

@@ -9,10 +9,12 @@ from rich.console import Console
 from rich.table import Table
 
 from core import InputError
+from filters.dedup.repeat_rows import CUT_KINDS
 from pipeline.funnel import EARLY_RULE, REMOVAL_KINDS, Funnel, Stage, TokenCounts, make_funnel
 from pipeline.open_project import OpenProject
 from pipeline.reports.published_bands import flags
 from pipeline.steps import dedup
+from pipeline.steps.cuts import cut_results
 from pipeline.steps.export import tokenizer_of
 from pipeline.steps.records.rule_set import rule_names
 from pipeline.steps.verdicts.verdict_sets import judged_parts
@@ -60,6 +62,8 @@ def _funnel(
             stage_counts.update(judged.counts)
             rule_order.extend(rule for rule in rule_names(judged.recipe) if rule not in rule_order)
     removed = _removal_stages(removals) if removals is not None else []
+    cut = cut_results.find(project.store, names, project.config.dedup, removals, verdict_set)
+    removed += _cut_stages(cut) if cut is not None else []
     seen = sum(count for key, count in stage_counts.items() if key.endswith(".documents"))
     return make_funnel(names, stage_counts, rule_order, removed, tokens, archived - seen)
 
@@ -151,17 +155,21 @@ def save_figure(figure: "Figure", path: Path, option: str) -> None:
 
 
 def removed_ids(project: OpenProject, names: Sequence[str], verdict_set: str = "") -> frozenset[str]:
-    """Return the ids of the documents that deduplication removed from these sources; none if it was not made."""
+    """Return the ids of the documents that deduplication removed from these sources, those with too little text left
+    included; none if it was not made.
+    """
     removals = dedup.find(project.store, names, project.config.dedup, verdict_set)
     if removals is None:
         return frozenset()
     schema = tables.columns(tables.REMOVALS, "id")
-    return frozenset(
+    removed = (
         str(id_)
         for output in removals.outputs
         for rows in tables.row_groups(project.store, output, schema)
         for id_ in rows["id"].to_pylist()
     )
+    cut = cut_results.find(project.store, names, project.config.dedup, removals, verdict_set)
+    return frozenset((*removed, *cut_results.short_ids(project.store, cut)))
 
 
 def _removal_stages(manifest: Manifest) -> list[Stage]:
@@ -174,6 +182,20 @@ def _removal_stages(manifest: Manifest) -> list[Stage]:
         )
         for kind in REMOVAL_KINDS
         if manifest.counts.get(f"{kind}.documents")
+    ]
+
+
+def _cut_stages(manifest: Manifest) -> list[Stage]:
+    """Return what was cut, by kind, and the documents of which too little was left."""
+    return [
+        Stage(
+            name=f"{cut_results.RULE}/{name}",
+            documents=manifest.counts.get(f"{name}.documents", 0),
+            payload_bytes=manifest.counts.get(f"{name}.payload_bytes", 0),
+            text_bytes=manifest.counts[f"{name}.text_bytes"],
+        )
+        for name in (*CUT_KINDS, cut_results.TOO_SHORT)
+        if manifest.counts.get(f"{name}.text_bytes")
     ]
 
 

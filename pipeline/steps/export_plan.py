@@ -4,11 +4,10 @@ Memory: one bit for each document, some hundred bytes for each part, and nothing
 documents lie sorted in a temporary file, 32 bytes each, which is mapped into memory while the plan is made.
 """
 
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +15,18 @@ import pyarrow as pa
 
 from core import CorruptData, InputError
 from core.settings import format_size, parse_size
+from pipeline.steps.cuts.cut_results import cut_parts
 from pipeline.steps.selecting import check_columns
 from pipeline.steps.sharding import DocumentGroup
 from pipeline.steps.tokenizing import ExportPart
+from pipeline.steps.verdicts.removed_documents import (
+    ID_BYTES,
+    Ids,
+    column_values,
+    find_ids,
+    ids_of,
+    removed_ids,
+)
 from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
 from shards.formats.format import Format
 from shards.formats.registry import FORMATS
@@ -29,7 +37,7 @@ from shards.order import Order
 from shards.packer import Packing, Packings
 from shards.packing import MAX_LENGTH
 from shards.tokenizer import TokenizerFile, end_token
-from storage import sealed_reading, tables
+from storage import tables
 from storage.manifest import Input, Manifest, Output, fingerprint
 from storage.store import Store
 
@@ -39,9 +47,6 @@ GROUP_TEXT_BYTES = 128 << 20
 """Bytes of text that one worker encodes at a time: some 30 million tokens of English, which it holds in memory."""
 MAX_SHARD_BYTES = 2 << 30
 """MDS counts bytes with 32 bits, and a shard may become somewhat larger than asked for."""
-ID_BYTES = 32
-
-Ids = npt.NDArray[np.bytes_]
 
 
 class _Witnesses(NamedTuple):
@@ -52,7 +57,7 @@ class _Witnesses(NamedTuple):
 
     def sizes_of(self, ids: Ids) -> npt.NDArray[np.uint32]:
         """Return the size of the cluster of each document; 1 for a document without duplicates."""
-        found, at = _found(ids, self.ids)
+        found, at = find_ids(ids, self.ids)
         sizes = np.ones(len(ids), dtype="<u4")
         sizes[found] = self.sizes[at[found]]
         return sizes
@@ -122,9 +127,11 @@ def make_plan(
     tokenizer: TokenizerFile,
     removed: Manifest,
     options: ExportOptions | None = None,
+    cut: Manifest | None = None,
 ) -> ExportPlan:
-    """Number the kept documents, and group their parts. Raise `CorruptData` if removals do not fit, and `InputError` if
-    an option does not fit the tokenizer.
+    """Number the kept documents, and group their parts. `cut` is the run of the cut step, if repeated text was cut.
+
+    Raise `CorruptData` if removals do not fit, and `InputError` if an option does not fit the tokenizer.
     """
     options = options or ExportOptions()
     eos = end_token(tokenizer, options.eos)
@@ -134,10 +141,10 @@ def make_plan(
     signed = text_bytes = 0
     if options.mix is not None:
         check_columns(options.mix, _measurement_names(store, sources))
-    with _removed_ids(store, table) as gone, _witnesses(store, table, options.mix) as witnesses:
+    with removed_ids(store, table) as gone, _witnesses(store, table, options.mix) as witnesses:
         for component, source in enumerate(sources):
             first, waiting, waiting_bytes = 0, list[ExportPart](), 0
-            for judged in judged_parts(store, source, options.verdict_set):
+            for judged in cut_parts(judged_parts(store, source, options.verdict_set), cut):
                 part, part_signed, part_bytes = _export_part(store, judged, gone, witnesses)
                 signed += part_signed
                 text_bytes += part_bytes
@@ -164,7 +171,7 @@ def make_plan(
         else {"kind": options.packing, "length": options.pack, "pad_id": 0 if eos is None else eos},
         "mix": None if options.mix is None else mix_recipe(options.mix),
         "sources": list(sources),
-        "dedup": dict(removed.recipe),
+        "dedup": {**removed.recipe, **({} if cut is None else {"cut": dict(cut.recipe)})},
     }
     inputs = (
         *(
@@ -237,10 +244,10 @@ def _export_part(
     clusters = b""
     text_bytes = 0
     for rows in tables.row_groups(store, signatures, tables.columns(tables.SIGNATURES, "id", "text_bytes")):
-        ids = _ids(rows["id"], signatures.name)
-        stays = ~_found(ids, gone)[0]
+        ids = ids_of(rows["id"], signatures.name)
+        stays = ~find_ids(ids, gone)[0]
         kept.append(stays)
-        text_bytes += int(_values(rows["text_bytes"], "<i8")[stays].sum())
+        text_bytes += int(column_values(rows["text_bytes"], "<i8")[stays].sum())
         if witnesses is not None:
             clusters += witnesses.sizes_of(ids[stays]).tobytes()
     stays = np.concatenate(kept)
@@ -257,22 +264,6 @@ def _export_part(
 
 
 @contextmanager
-def _removed_ids(store: Store, table: Output) -> Iterator[Ids]:
-    """Yield the ids of the removed documents in order. Raise `CorruptData` if the table is not as it was sealed."""
-    sealed_reading.check_sealed(store, table)
-    if not table.rows:
-        yield np.zeros(0, f"S{ID_BYTES}")
-        return
-    with tempfile.TemporaryFile() as file:
-        for rows in tables.row_groups(store, table, tables.columns(tables.REMOVALS, "id")):
-            file.write(_ids(rows["id"], table.name).tobytes())
-        file.flush()
-        ids: Ids = np.memmap(file, dtype=f"S{ID_BYTES}", mode="r+", shape=(table.rows,))
-        ids.sort()
-        yield ids
-
-
-@contextmanager
 def _witnesses(store: Store, table: Output, mix: Mix | None) -> Iterator[_Witnesses | None]:
     """Yield the clusters of duplicates by the document that stays; None if the mix does not name their size."""
     if mix is None or CLUSTER_SIZE not in named_columns(mix):
@@ -280,7 +271,7 @@ def _witnesses(store: Store, table: Output, mix: Mix | None) -> Iterator[_Witnes
         return
     schema = tables.columns(tables.REMOVALS, "witness", "cluster_size")
     rows = [
-        (_ids(each["witness"], table.name), each["cluster_size"].to_numpy().astype("<u4"))
+        (ids_of(each["witness"], table.name), each["cluster_size"].to_numpy().astype("<u4"))
         for each in tables.row_groups(store, table, schema)
     ]
     ids = np.concatenate([np.zeros(0, f"S{ID_BYTES}"), *(each for each, _ in rows)])
@@ -289,14 +280,6 @@ def _witnesses(store: Store, table: Output, mix: Mix | None) -> Iterator[_Witnes
     ids, sizes = ids[order], sizes[order]
     last = np.append(ids[1:] != ids[:-1], True) if len(ids) else np.zeros(0, np.bool_)
     yield _Witnesses(ids[last], sizes[last])
-
-
-def _found(ids: Ids, ordered: Ids) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-    """Return which ids are among the ordered ones, and where."""
-    at = np.searchsorted(ordered, ids)
-    found = at < len(ordered)
-    found[found] = ordered[at[found]] == ids[found]
-    return found, at
 
 
 def _measurement_names(store: Store, sources: Sequence[str]) -> list[str]:
@@ -311,37 +294,6 @@ def _measurement_names(store: Store, sources: Sequence[str]) -> list[str]:
             )
             break
     return sorted(set.intersection(*names)) if names else []
-
-
-def _ids(column: "pa.ChunkedArray[pa.StringScalar]", where: str) -> Ids:
-    """Return ids as an array. Raise `CorruptData`, which names `where`, if one does not have 32 characters."""
-    try:
-        fixed = column.cast(pa.binary()).cast(pa.binary(ID_BYTES))
-    except pa.ArrowException as error:
-        raise CorruptData(f"{where}: an id does not have {ID_BYTES} digits; make it again") from error
-    return _values(fixed, f"S{ID_BYTES}")
-
-
-def _values(column: "pa.ChunkedArray[Any]", kind: str) -> npt.NDArray[Any]:
-    """Return a column of fixed width without nulls as an array of the NumPy type `kind`. Arrow's own `to_numpy` imports
-    pandas, if it is installed, and that takes longer than the rest of a small export.
-    """
-    width = np.dtype(kind).itemsize
-    return np.concatenate(
-        [
-            np.zeros(0, kind),
-            *(
-                np.frombuffer(
-                    cast("memoryview", chunk.buffers()[1]),
-                    kind,
-                    count=len(chunk),
-                    offset=chunk.offset * width,
-                )
-                for chunk in column.chunks
-                if len(chunk)
-            ),
-        ]
-    )
 
 
 def _input(output: Output) -> Input:

@@ -1,0 +1,67 @@
+"""Slices: the text that each repeat claims to repeat, on its way to the document that repeats it.
+
+1. A slice is a row of a Parquet file with the place of the repeat, the place of its witness, and the witness's text.
+2. Rows are sorted by the piece of the repeat. The statistics of a row group say which pieces it has, so the reader of a
+   piece takes few groups, and holds one at a time.
+3. Pages carry checksums, and a reader knows the digest of the footer.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core import CorruptData
+from pipeline.dedup_index.index_runs import RunRef, checked_parquet, group_edges
+from storage.store import Readable
+
+GROUP_BYTES = 1 << 20
+"""Bytes of text of a row group."""
+_FIELDS: "list[pa.Field[Any]]" = [
+    *(pa.field(name, pa.uint32(), nullable=False) for name in ("piece", "document", "unit", "count", "kind")),
+    pa.field("witness", pa.string(), nullable=False),
+    *(pa.field(name, pa.int64(), nullable=False) for name in ("witness_start", "witness_end")),
+    pa.field("text", pa.string(), nullable=False),
+]
+SLICES = pa.schema(_FIELDS)
+
+
+def write_slices(file: BinaryIO, rows: Iterable[dict[str, Any]]) -> int:
+    """Write slices, which come sorted by their piece, and return their number."""
+    total = 0
+    with pq.ParquetWriter(
+        file,
+        SLICES,
+        compression="zstd",
+        compression_level=1,
+        write_statistics=["piece"],
+        write_page_checksum=True,
+    ) as writer:
+        waiting: list[dict[str, Any]] = []
+        size = 0
+        for row in rows:
+            waiting.append(row)
+            size += len(row["text"])
+            if size >= GROUP_BYTES:
+                writer.write_table(pa.Table.from_pylist(waiting, schema=SLICES))
+                total, waiting, size = total + len(waiting), [], 0
+        if waiting:
+            writer.write_table(pa.Table.from_pylist(waiting, schema=SLICES))
+    return total + len(waiting)
+
+
+def slices_of(store: Readable, run: RunRef, piece: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield the slices of a piece in a file, some at a time. Raise `CorruptData`, which names it, if it is damaged."""
+    try:
+        with store.open(run.name) as file:
+            parquet = checked_parquet(file, run)
+            for at in range(parquet.num_row_groups):
+                first, last = group_edges(parquet.metadata.row_group(at))
+                if first <= piece <= last:
+                    rows = parquet.read_row_group(at, use_threads=False).to_pylist()
+                    yield [row for row in rows if row["piece"] == piece]
+    except (pa.ArrowException, OSError, ValueError, KeyError, AttributeError) as error:
+        raise CorruptData(
+            f"working files of dedup are damaged: {run.name}: {error}; run the same command again"
+        ) from error
