@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from filters.dedup.decisions import decide_buckets
-from filters.dedup.dedup_rows import BAND, ID, KINDS, SIZES, TEXT, URL, WITNESS, RowTypes, converted, locate
+from filters.dedup.dedup_rows import BAND, ID, KINDS, SIZES, TEXT, URL, WITNESS, RowTypes, converted
 from filters.dedup.zsets import Rows, difference, sort_order, starts_of, total
 
 
@@ -46,11 +46,16 @@ def change_of_members(types: RowTypes, before: Rows, change: Rows) -> Rows:
     """Return the members of all touched bands that have several documents, before or after. The arguments are rows of
     `bands`.
     """
+    # Most bands have one document: no sum is needed to see that, and they are left out before anything is summed.
+    starts = starts_of(change, BAND)
+    keys = np.ascontiguousarray(change["band"])
+    shared = np.repeat(np.diff(np.append(starts, len(change))) > 1, np.diff(np.append(starts, len(change))))
+    change = change[shared | np.isin(keys, before["band"])]
     was, now = (_of_groups(rows) for rows in (total(before), total(before, change)))
     both = np.concatenate(
         (converted(was, types.members, was=1, now=0), converted(now, types.members, was=0, now=1))
     )
-    both = both[sort_order(both, (*ID, *BAND))]
+    both = both.take(sort_order(both, (*ID, *BAND)))
     starts = starts_of(both, (*ID, *BAND))
     members = both[starts]
     for presence in ("was", "now") if len(members) else ():
@@ -59,18 +64,14 @@ def change_of_members(types: RowTypes, before: Rows, change: Rows) -> Rows:
 
 
 def candidates_of(types: RowTypes, members: Rows, documents: Rows) -> Rows:
-    """Return the members with their ranks and signatures, sorted by band and rank. `documents` has each of them.
-
-    Raise `KeyError` if it has not.
+    """Return the members with their ranks and signatures, sorted by band and rank. Row n of `documents` has those of
+    member n.
     """
-    known = documents[locate(members, documents)]
     ranks = [name for name in types.candidates.names or () if name.startswith("rank_")]
-    facts = {name: known[name] for name in (*ranks, *SIZES)}
-    halves = known["minhash"].astype(types.candidates["minhash"].base)
+    facts = {name: documents[name] for name in (*ranks, *SIZES)}
+    halves = documents["minhash"].astype(types.candidates["minhash"].base)
     rows = converted(members, types.candidates, **facts, minhash=halves)
-    return rows[
-        np.lexsort([rows["id_lo"], rows["id_hi"], *(rows[name] for name in reversed(ranks)), rows["band"]])
-    ]
+    return rows.take(sort_order(rows, (*BAND, *ranks, *ID)))
 
 
 def change_of_matches(types: RowTypes, candidates: Rows, fewest_equal: int) -> Rows:

@@ -104,7 +104,7 @@ def document_rows(
         rows[f"rank_{at}"] = _rank(rows, facts, preference)
     # Before the id, because ids of the same pages differ between two crawls.
     rows[f"rank_{len(prefer)}"] = rows["text_hi"]
-    return rows[sort_order(rows, identity(rows.dtype))]
+    return rows.take(sort_order(rows, identity(rows.dtype)))
 
 
 def text_rows(types: RowTypes, documents: Rows) -> Rows:
@@ -113,7 +113,7 @@ def text_rows(types: RowTypes, documents: Rows) -> Rows:
     rows["text_hi"] ^= documents["group"]
     has_url = (rows["url_hi"] != 0) | (rows["url_lo"] != 0)
     rows["url_hi"][has_url] ^= documents["group"][has_url]
-    return rows[sort_order(rows, identity(rows.dtype))]
+    return rows.take(sort_order(rows, identity(rows.dtype)))
 
 
 def band_rows(types: RowTypes, stays: Rows, documents: Rows, bands: int, rows: int) -> Rows:
@@ -123,12 +123,14 @@ def band_rows(types: RowTypes, stays: Rows, documents: Rows, bands: int, rows: i
     """
     signed = has_shingles(documents["minhash"])
     stays, documents = stays[signed], documents[signed]
-    pieces = [np.empty(0, types.bands)]
+    found = np.empty((bands, len(stays)), types.bands)
+    found[:] = converted(stays, types.bands, **{BAND[0]: 0})
+    # Numbers of a band lie together then.
+    minhashes = np.asfortranarray(documents["minhash"])
     for band in range(bands):
-        keys = band_keys(documents["minhash"], band, rows) ^ documents["group"]
-        pieces.append(converted(stays, types.bands, **{BAND[0]: keys}))
-    found = np.concatenate(pieces)
-    return found[sort_order(found, identity(found.dtype))]
+        found[BAND[0]][band] = band_keys(minhashes, band, rows) ^ documents["group"]
+    found = found.reshape(-1)
+    return found.take(sort_order(found, identity(found.dtype)))
 
 
 def hex_ids(rows: Rows, fields: tuple[str, str] = ID) -> list[str]:

@@ -70,7 +70,9 @@ def run_ref(store: Readable, name: str, rows: int) -> RunRef:
 
 
 def rows_of_keys(store: Readable, runs: Iterable[RunRef], keys: Keys, dtype: np.dtype[Any]) -> Rows:
-    """Return the sum of the rows whose first word is among sorted `keys`. Raise `CorruptData` if a run is damaged."""
+    """Return the sum of the rows whose first word is among sorted `keys`, with the columns that `dtype` has. Raise
+    `CorruptData` if a run is damaged.
+    """
     found = [np.empty(0, dtype)]
     for run in runs:
         if len(keys) and run.rows and _meets(keys, run.first, run.last):
@@ -101,6 +103,9 @@ def _read(
             parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
             if parquet.metadata.num_rows != run.rows:
                 raise _damage(run.name, f"it has {parquet.metadata.num_rows} rows and not {run.rows}")
+            names = list(dtype.names or ())
+            if not set(names) <= set(parquet.schema_arrow.names):
+                raise _damage(run.name, "it has other columns")
             for at in range(parquet.num_row_groups):
                 first, last = _edges(parquet.metadata.row_group(at))
                 wanted = keys if keys is not None else edges
@@ -112,13 +117,13 @@ def _read(
                 )
                 if not touched:
                     continue
-                table = parquet.read_row_group(at, use_threads=False)
+                table = parquet.read_row_group(at, columns=names, use_threads=False)
                 if keys is None:
-                    yield _rows(table, dtype, run.name, slice(None))
+                    yield _rows(table, dtype, slice(None))
                 else:
                     start, stop = np.searchsorted(keys, np.array([first, last], np.uint64))
                     is_wanted = _among(table.column(0).to_numpy(), keys[start : stop + 1])
-                    yield _rows(table, dtype, run.name, np.flatnonzero(is_wanted))
+                    yield _rows(table, dtype, np.flatnonzero(is_wanted))
     except (pa.ArrowException, OSError, ValueError, KeyError, AttributeError) as error:
         raise _damage(run.name, str(error).splitlines()[0] if str(error) else type(error).__name__) from error
 
@@ -145,10 +150,8 @@ def _table(rows: Rows, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _rows(table: pa.Table, dtype: np.dtype[Any], name: str, chosen: slice | npt.NDArray[np.intp]) -> Rows:
+def _rows(table: pa.Table, dtype: np.dtype[Any], chosen: slice | npt.NDArray[np.intp]) -> Rows:
     """Return the chosen rows of a table."""
-    if table.schema.names != list(dtype.names or ()):
-        raise _damage(name, "it has other columns")
     rows = np.empty(table.num_rows if isinstance(chosen, slice) else len(chosen), dtype)
     for field in table.schema.names:
         column: Any = table[field].combine_chunks()

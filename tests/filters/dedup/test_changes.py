@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from filters.dedup import changes
 from filters.dedup.decisions import MAX_LEADERS, decide_buckets
-from filters.dedup.dedup_rows import converted, row_types
+from filters.dedup.dedup_rows import converted, locate, row_types
 from filters.dedup.zsets import SIGN, identity, sort_order, starts_of, total
 from tests.filters.dedup.memory_index import MemoryIndex
 
@@ -150,4 +150,4 @@ def test_a_member_that_no_document_is_known_of_is_an_error():
     member = np.zeros(1, TYPES.members)
     member["id_lo"] = 77
     with pytest.raises(KeyError, match="4d"):
-        changes.candidates_of(TYPES, member, known)
+        locate(member, known)
