@@ -87,7 +87,7 @@ def document_rows(
     *,
     within_source: bool,
 ) -> Rows:
-    """Return the rows of `documents` of one table, sorted. Raise `CorruptData` if an id is none."""
+    """Return the rows of `documents` of one table, in its order. Raise `CorruptData` if an id is none."""
     rows = np.zeros(len(columns.ids), types.documents)
     rows["table"], rows[SIGN] = facts.table, 1
     rows["group"] = xxhash.xxh3_64_intdigest(facts.source.encode()) if within_source else 0
@@ -104,7 +104,7 @@ def document_rows(
         rows[f"rank_{at}"] = _rank(rows, facts, preference)
     # Before the id, because ids of the same pages differ between two crawls.
     rows[f"rank_{len(prefer)}"] = rows["text_hi"]
-    return rows.take(sort_order(rows, identity(rows.dtype)))
+    return rows
 
 
 def text_rows(types: RowTypes, documents: Rows) -> Rows:

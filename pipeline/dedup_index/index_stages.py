@@ -5,14 +5,14 @@ A stage reads the change of the stage before it and those rows of the index that
 the work, and their number bounds the memory of a part.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from filters.dedup import changes, document_rows
-from filters.dedup.dedup_rows import ID, SIZES, RowTypes, converted, find, row_types
+from filters.dedup.dedup_rows import ID, RowTypes, converted, find, row_types
 from filters.dedup.document_rows import Preference, TableFacts, hex_ids
 from filters.dedup.zsets import SIGN, Rows, identity, negated, starts_of, total
 from pipeline.dedup_index.index_runs import Keys, RunRef, rows_of_keys, rows_of_range, write_rows
@@ -127,7 +127,7 @@ def _urls(store: PartStore, task: StageTask) -> tuple[Rows, ...]:
 def _bands(store: PartStore, task: StageTask) -> tuple[Rows, ...]:
     types, settings = task.settings.types, task.settings
     stays = rows_of_range(store, task.change, task.keys, types.stays)
-    documents = _documents(store, task, stays, ("group",))
+    documents = _documents(store, task, stays)
     return (document_rows.band_rows(types, stays, documents, settings.bands, settings.rows),)
 
 
@@ -140,8 +140,7 @@ def _members(store: PartStore, task: StageTask) -> tuple[Rows, ...]:
 def _candidates(store: PartStore, task: StageTask) -> tuple[Rows, ...]:
     types = task.settings.types
     members = rows_of_range(store, task.change, task.keys, types.members)
-    columns = [name for name in types.documents.names or () if name.startswith("rank_")]
-    return (changes.candidates_of(types, members, _documents(store, task, members, (*columns, *SIZES))),)
+    return (changes.candidates_of(types, members, _documents(store, task, members)),)
 
 
 def _matches(store: PartStore, task: StageTask) -> tuple[Rows, ...]:
@@ -192,16 +191,14 @@ def _touched(store: PartStore, task: StageTask, dtype: np.dtype[Any]) -> tuple[R
     return rows_of_keys(store, task.before, keys, dtype), change
 
 
-def _documents(store: PartStore, task: StageTask, rows: Rows, columns: Sequence[str]) -> Rows:
-    """Return the document of each row, with its MinHash and some columns. Rows are sorted by id. Raise `KeyError` if a
-    document is not there. A document that leaves is still among those given.
+def _documents(store: PartStore, task: StageTask, rows: Rows) -> Rows:
+    """Return the document of each row. Rows are sorted by id. A document that leaves is still among those given. Raise
+    `KeyError` if one is not there.
 
     The newest run that has a document has its present row, so older runs are not read for it: of an increment most
     documents are new, and older runs are large.
     """
-    every = task.settings.types.documents
-    # The table tells two documents apart that had the same id one after the other.
-    dtype = np.dtype([(name, every[name]) for name in (*ID, "table", *columns, "minhash", SIGN)])
+    dtype = task.settings.types.documents
     documents, missing = np.empty(len(rows), dtype), np.arange(len(rows))
     for run in reversed(task.documents):
         wanted = rows[missing]

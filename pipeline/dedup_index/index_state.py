@@ -27,7 +27,7 @@ from storage.manifest import (
 from storage.store import Store
 
 STEP_NAME = "dedup-index"
-STEP = f"{STEP_NAME}@1"
+STEP = f"{STEP_NAME}@2"
 FOLDER, WORK_FOLDER = "dedup-index", "dedup-work"
 """Folders of the runs in the storage, and of what stages pass on while a run is under way."""
 

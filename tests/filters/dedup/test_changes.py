@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from filters.dedup import changes
 from filters.dedup.decisions import MAX_LEADERS, decide_buckets
 from filters.dedup.dedup_rows import converted, locate, row_types
 from filters.dedup.zsets import SIGN, identity, sort_order, starts_of, total
