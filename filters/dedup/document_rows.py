@@ -12,7 +12,7 @@ import numpy.typing as npt
 import xxhash
 
 from core import CorruptData
-from filters.dedup.dedup_rows import BAND, ID, TEXT, URL, RowTypes, converted
+from filters.dedup.dedup_rows import BAND, ID, SITE, TEXT, URL, RowTypes, converted
 from filters.dedup.signature import MinHashes, band_keys, has_shingles
 from filters.dedup.zsets import SIGN, Rows, identity, sort_order
 
@@ -79,6 +79,13 @@ def table_hash(name: str, sha256: str) -> int:
     return xxhash.xxh3_64_intdigest(f"{name}\n{sha256}".encode())
 
 
+def site_hash(url: str) -> int:
+    """Return a hash of the host and port of a URL; 0 if it is not the URL of a page of the web."""
+    scheme, _, rest = url.partition("://")
+    host = rest.partition("/")[0].lower() if scheme in {"http", "https"} else ""
+    return xxhash.xxh3_64_intdigest(host.encode()) if host else 0
+
+
 def document_rows(
     types: RowTypes,
     columns: SignatureColumns,
@@ -100,6 +107,7 @@ def document_rows(
         URL,
         b"".join(xxhash.xxh3_128_digest(url.encode()) if url else bytes(16) for url in columns.urls),
     )
+    rows[SITE] = [site_hash(url) for url in columns.urls]
     for at, preference in enumerate(prefer):
         rows[f"rank_{at}"] = _rank(rows, facts, preference)
     # Before the id, because ids of the same pages differ between two crawls.

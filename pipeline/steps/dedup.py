@@ -24,7 +24,7 @@ from storage.manifest import Input, Manifest, Output, fingerprint, manifests
 from storage.store import Store
 
 NAME = "dedup"
-VERSION = 4
+VERSION = 5
 
 
 def step(config: DedupConfig) -> Step:
