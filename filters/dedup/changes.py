@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from filters.dedup.decisions import decide_buckets
-from filters.dedup.dedup_rows import BAND, ID, KINDS, SIZES, TEXT, URL, WITNESS, RowTypes, converted, locate
+from filters.dedup.dedup_rows import BAND, ID, KINDS, SITE, SIZES, TEXT, URL, WITNESS, RowTypes, converted
+from filters.dedup.site_text import COPY, OWN_TEXT
 from filters.dedup.zsets import Rows, difference, sort_order, starts_of, total
 
 
@@ -46,11 +47,16 @@ def change_of_members(types: RowTypes, before: Rows, change: Rows) -> Rows:
     """Return the members of all touched bands that have several documents, before or after. The arguments are rows of
     `bands`.
     """
+    # Most bands have one document: no sum is needed to see that, and they are left out before anything is summed.
+    starts = starts_of(change, BAND)
+    keys = np.ascontiguousarray(change["band"])
+    shared = np.repeat(np.diff(np.append(starts, len(change))) > 1, np.diff(np.append(starts, len(change))))
+    change = change[shared | np.isin(keys, before["band"])]
     was, now = (_of_groups(rows) for rows in (total(before), total(before, change)))
     both = np.concatenate(
         (converted(was, types.members, was=1, now=0), converted(now, types.members, was=0, now=1))
     )
-    both = both[sort_order(both, (*ID, *BAND))]
+    both = both.take(sort_order(both, (*ID, *BAND)))
     starts = starts_of(both, (*ID, *BAND))
     members = both[starts]
     for presence in ("was", "now") if len(members) else ():
@@ -59,18 +65,14 @@ def change_of_members(types: RowTypes, before: Rows, change: Rows) -> Rows:
 
 
 def candidates_of(types: RowTypes, members: Rows, documents: Rows) -> Rows:
-    """Return the members with their ranks and signatures, sorted by band and rank. `documents` has each of them.
-
-    Raise `KeyError` if it has not.
+    """Return the members with their ranks and signatures, sorted by band and rank. Row n of `documents` has those of
+    member n.
     """
-    known = documents[locate(members, documents)]
     ranks = [name for name in types.candidates.names or () if name.startswith("rank_")]
-    facts = {name: known[name] for name in (*ranks, *SIZES)}
-    halves = known["minhash"].astype(types.candidates["minhash"].base)
+    facts = {name: documents[name] for name in (*ranks, SITE, *SIZES)}
+    halves = documents["minhash"].astype(types.candidates["minhash"].base)
     rows = converted(members, types.candidates, **facts, minhash=halves)
-    return rows[
-        np.lexsort([rows["id_lo"], rows["id_hi"], *(rows[name] for name in reversed(ranks)), rows["band"]])
-    ]
+    return rows.take(sort_order(rows, (*BAND, *ranks, *ID)))
 
 
 def change_of_matches(types: RowTypes, candidates: Rows, fewest_equal: int) -> Rows:
@@ -111,14 +113,18 @@ def _of_groups(bands: Rows) -> Rows:
 def _matches(types: RowTypes, members: Rows, fewest_equal: int) -> Rows:
     starts = starts_of(members, BAND)
     buckets = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(members))))
-    witness, equal = decide_buckets(buckets, members["minhash"], fewest_equal)
-    matched = np.flatnonzero(witness >= 0)
-    witnesses = {name: members[of][witness[matched]] for name, of in zip(WITNESS, ID, strict=True)}
-    return total(converted(members[matched], types.matches, **witnesses, equal=equal[matched]))
+    decided = decide_buckets(buckets, members[SITE], members["minhash"], fewest_equal)
+    matched = np.flatnonzero(decided.witness >= 0)
+    found = {name: members[of][decided.witness[matched]] for name, of in zip(WITNESS, ID, strict=True)}
+    found |= {name: getattr(decided, name)[matched] for name in ("equal", "resemblance")}
+    return total(converted(members[matched], types.matches, **found))
 
 
 def _closest(types: RowTypes, matches: Rows) -> Rows:
-    """Return the removal of each document: its most similar witness, or the one with the smallest id among equals."""
+    """Return the removal of each document: its most similar witness, or the one with the smallest id among equals.
+    `matches` is sorted by id.
+    """
+    matches = _copies(matches)
     most_equal_first = -matches["equal"].astype(np.int64)
     order = np.lexsort(
         [
@@ -131,3 +137,16 @@ def _closest(types: RowTypes, matches: Rows) -> Rows:
     ordered = matches[order]
     best = ordered[starts_of(ordered, ID)]
     return converted(best, types.removals, kind=KINDS.index("near"))
+
+
+def _copies(matches: Rows) -> Rows:
+    """Return the matches that make a document a copy. A document that shares the text of its site only in one band is
+    no copy because of a band in which that was unclear.
+    """
+    if not len(matches):
+        return matches
+    starts = starts_of(matches, ID)
+    highest = np.maximum.reduceat(matches["resemblance"], starts)
+    has_own_text = np.repeat(highest == OWN_TEXT, np.diff(np.append(starts, len(matches))))
+    copies: Rows = matches[(matches["resemblance"] == COPY) | ~has_own_text]
+    return copies

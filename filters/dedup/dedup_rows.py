@@ -15,6 +15,8 @@ ID = ("id_hi", "id_lo")
 WITNESS = ("witness_hi", "witness_lo")
 TEXT, URL, BAND = ("text_hi", "text_lo"), ("url_hi", "url_lo"), ("band",)
 """The fields that a group of rows shares."""
+SITE = "site"
+"""The field with the hash of the host of a document's URL; 0 if it has none."""
 SIZES = ("text_bytes", "payload_bytes")
 """Sizes of a document, which removals add up."""
 KINDS = ("exact", "url", "near")
@@ -38,10 +40,10 @@ class RowTypes(NamedTuple):
     members: np.dtype[Any]
     """Documents of touched bands that have several, by id: whether they were and are in the band."""
     candidates: np.dtype[Any]
-    """Members by band and rank, with the lower halves of the numbers of their MinHash: two different numbers have equal
-    halves once in 65,536 times."""
+    """Members by band and rank, with their site, and the lower halves of the numbers of their MinHash: two different
+    numbers have equal halves once in 65,536 times."""
     matches: np.dtype[Any]
-    """Documents that have a witness in a band, by id."""
+    """Documents that have a witness in a band, by id, and whether they are copies of it (`site_text`)."""
     removals: np.dtype[Any]
     """Documents that are removed, by id."""
 
@@ -51,14 +53,14 @@ def row_types(rank_words: int, permutations: int) -> RowTypes:
     rank = tuple(f"rank_{n}" for n in range(rank_words))
     facts = ("fetched", *URL, *SIZES)
     return RowTypes(
-        documents=_dtype(*ID, "table", "group", *rank, *facts, *TEXT, minhash=("<u4", permutations)),
+        documents=_dtype(*ID, "table", "group", SITE, *rank, *facts, *TEXT, minhash=("<u4", permutations)),
         texts=_dtype(*TEXT, *rank, *ID, *facts),
         urls=_dtype(*URL, "fetched", *rank, *ID, *SIZES),
         stays=_dtype(*ID),
         bands=_dtype(*BAND, *ID),
         members=_dtype(*ID, *BAND, was="u1", now="u1"),
-        candidates=_dtype(*BAND, *rank, *ID, *SIZES, was="u1", now="u1", minhash=("<u2", permutations)),
-        matches=_dtype(*ID, *BAND, *WITNESS, *SIZES, equal="<u2"),
+        candidates=_dtype(*BAND, *rank, *ID, SITE, *SIZES, was="u1", now="u1", minhash=("<u2", permutations)),
+        matches=_dtype(*ID, *BAND, *WITNESS, *SIZES, equal="<u2", resemblance="u1"),
         removals=_dtype(*ID, *WITNESS, *SIZES, kind="u1", equal="<u2"),
     )
 

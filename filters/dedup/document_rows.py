@@ -12,7 +12,7 @@ import numpy.typing as npt
 import xxhash
 
 from core import CorruptData
-from filters.dedup.dedup_rows import BAND, ID, TEXT, URL, RowTypes, converted
+from filters.dedup.dedup_rows import BAND, ID, SITE, TEXT, URL, RowTypes, converted
 from filters.dedup.signature import MinHashes, band_keys, has_shingles
 from filters.dedup.zsets import SIGN, Rows, identity, sort_order
 
@@ -79,6 +79,13 @@ def table_hash(name: str, sha256: str) -> int:
     return xxhash.xxh3_64_intdigest(f"{name}\n{sha256}".encode())
 
 
+def site_hash(url: str) -> int:
+    """Return a hash of the host and port of a URL; 0 if it is not the URL of a page of the web."""
+    scheme, _, rest = url.partition("://")
+    host = rest.partition("/")[0].lower() if scheme in {"http", "https"} else ""
+    return xxhash.xxh3_64_intdigest(host.encode()) if host else 0
+
+
 def document_rows(
     types: RowTypes,
     columns: SignatureColumns,
@@ -87,7 +94,7 @@ def document_rows(
     *,
     within_source: bool,
 ) -> Rows:
-    """Return the rows of `documents` of one table, sorted. Raise `CorruptData` if an id is none."""
+    """Return the rows of `documents` of one table, in its order. Raise `CorruptData` if an id is none."""
     rows = np.zeros(len(columns.ids), types.documents)
     rows["table"], rows[SIGN] = facts.table, 1
     rows["group"] = xxhash.xxh3_64_intdigest(facts.source.encode()) if within_source else 0
@@ -100,11 +107,12 @@ def document_rows(
         URL,
         b"".join(xxhash.xxh3_128_digest(url.encode()) if url else bytes(16) for url in columns.urls),
     )
+    rows[SITE] = [site_hash(url) for url in columns.urls]
     for at, preference in enumerate(prefer):
         rows[f"rank_{at}"] = _rank(rows, facts, preference)
     # Before the id, because ids of the same pages differ between two crawls.
     rows[f"rank_{len(prefer)}"] = rows["text_hi"]
-    return rows[sort_order(rows, identity(rows.dtype))]
+    return rows
 
 
 def text_rows(types: RowTypes, documents: Rows) -> Rows:
@@ -113,7 +121,7 @@ def text_rows(types: RowTypes, documents: Rows) -> Rows:
     rows["text_hi"] ^= documents["group"]
     has_url = (rows["url_hi"] != 0) | (rows["url_lo"] != 0)
     rows["url_hi"][has_url] ^= documents["group"][has_url]
-    return rows[sort_order(rows, identity(rows.dtype))]
+    return rows.take(sort_order(rows, identity(rows.dtype)))
 
 
 def band_rows(types: RowTypes, stays: Rows, documents: Rows, bands: int, rows: int) -> Rows:
@@ -123,12 +131,14 @@ def band_rows(types: RowTypes, stays: Rows, documents: Rows, bands: int, rows: i
     """
     signed = has_shingles(documents["minhash"])
     stays, documents = stays[signed], documents[signed]
-    pieces = [np.empty(0, types.bands)]
+    found = np.empty((bands, len(stays)), types.bands)
+    found[:] = converted(stays, types.bands, **{BAND[0]: 0})
+    # Numbers of a band lie together then.
+    minhashes = np.asfortranarray(documents["minhash"])
     for band in range(bands):
-        keys = band_keys(documents["minhash"], band, rows) ^ documents["group"]
-        pieces.append(converted(stays, types.bands, **{BAND[0]: keys}))
-    found = np.concatenate(pieces)
-    return found[sort_order(found, identity(found.dtype))]
+        found[BAND[0]][band] = band_keys(minhashes, band, rows) ^ documents["group"]
+    found = found.reshape(-1)
+    return found.take(sort_order(found, identity(found.dtype)))
 
 
 def hex_ids(rows: Rows, fields: tuple[str, str] = ID) -> list[str]:

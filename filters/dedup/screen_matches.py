@@ -2,8 +2,9 @@
 
 1. A new document is screened if its text equals a known one, or if it shares a band with a known document and enough
    numbers of their MinHashes are equal. These are the matches of `filters.dedup.decisions`, and only verified ones.
-2. A near duplicate of the same URL that was fetched later is no match, because it is a newer version of the page:
-   `dedup` keeps the newest.
+2. A near duplicate of the same host is no match. It may be a newer version of the page, and `dedup` keeps the newest.
+   Or the two may share nothing but the text of their site, which only `dedup` can tell, because it sees the other
+   pages of the site (`site_text`).
 3. A document whose source is preferred to that of the known one is no match, because `dedup` would keep the new one.
 4. Of a band, the `MAX_MEMBERS` members with the smallest ids are compared.
 """
@@ -13,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import xxhash
 
-from filters.dedup.dedup_rows import ID, TEXT, URL, find
+from filters.dedup.dedup_rows import ID, SITE, TEXT, find
+from filters.dedup.document_rows import site_hash
 from filters.dedup.signature import HashArray, MinHashes, all_band_keys, has_shingles
 from filters.dedup.zsets import IntArray, Rows
 
@@ -30,14 +31,12 @@ class NewDocuments(NamedTuple):
 
     text: HashArray
     """Hash of the text as two words; shape (n, 2)."""
-    url: HashArray
-    """Hash of the URL as two words, 0 if there is none; shape (n, 2)."""
+    site: HashArray
+    """Hash of the host, 0 if there is none; shape (n,)."""
     minhashes: MinHashes
     keys: HashArray
     """Column 0: first word of the text's key. Then a column for each band; a document without shingles has its text's
     key there."""
-    fetched: HashArray
-    """When they were fetched, in milliseconds; 0 if it is not known."""
     source_rank: int
     """Place of their source among the preferred ones."""
 
@@ -54,7 +53,6 @@ class Candidates(NamedTuple):
 def new_documents(  # noqa: PLR0913 - what a signature is made of, and how it is compared
     text_hashes: Sequence[bytes],
     urls: Sequence[str],
-    fetched_at_ms: Sequence[int],
     minhashes: MinHashes,
     *,
     bands: int,
@@ -68,9 +66,8 @@ def new_documents(  # noqa: PLR0913 - what a signature is made of, and how it is
     signed = has_shingles(minhashes)
     if bands:
         keys[signed, 1:] = all_band_keys(minhashes[signed], bands, rows) ^ np.uint64(group)
-    digests = [xxhash.xxh3_128_digest(url.encode()) if url else bytes(16) for url in urls]
-    fetched = np.maximum(np.array(fetched_at_ms, np.int64), 0).astype(np.uint64)
-    return NewDocuments(text, _words(digests), minhashes, keys, fetched, source_rank)
+    sites = np.array([site_hash(url) for url in urls], np.uint64)
+    return NewDocuments(text, sites, minhashes, keys, source_rank)
 
 
 def equal_texts(new: NewDocuments, chosen: IntArray, texts: Rows) -> Candidates:
@@ -116,10 +113,8 @@ def matches(
         known = documents[at]
         equal[:] = (new.minhashes[found.new] == known["minhash"]).sum(axis=1)
         if fewest_equal:
-            url = new.url[found.new]
-            is_page = (known[URL[0]] == url[:, 0]) & (known[URL[1]] == url[:, 1]) & (url != 0).any(axis=1)
-            is_newer = is_page & (new.fetched[found.new] > known["fetched"])
-            is_match &= (equal >= fewest_equal) & ~is_newer
+            site = new.site[found.new]
+            is_match &= (equal >= fewest_equal) & ((site == 0) | (site != known[SITE]))
         if rank:
             is_match &= known[rank] <= new.source_rank
     pairs = np.flatnonzero(is_match)

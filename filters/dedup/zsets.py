@@ -25,18 +25,29 @@ def identity(dtype: np.dtype[Any]) -> list[str]:
 
 
 def sort_order(rows: Rows, fields: Sequence[str]) -> IntArray:
-    """Return the order that sorts rows by fields."""
-    first = rows[fields[0]]
-    order = np.argsort(first, kind="stable")
-    if len(rows) < 2 or len(fields) == 1:
+    """Return an order that sorts rows by fields. Rows that share all fields come in any order."""
+    first = np.ascontiguousarray(rows[fields[0]])
+    if (first[1:] >= first[:-1]).all():
+        order = np.arange(len(rows))
+    else:
+        order = np.argsort(first)
+        first = first[order]
+    # First fields are hashes: few rows share one. Only these are compared by the next field, and so on.
+    same = first[1:] == first[:-1]
+    if len(fields) == 1 or not same.any():
         return order
-    ordered = first[order]
-    same = ordered[1:] == ordered[:-1]
-    # First fields are hashes: few rows share one, and only those are compared further.
-    tied = np.flatnonzero(np.concatenate(([False], same)) | np.concatenate((same, [False])))
-    if len(tied):
-        among = order[tied]
-        order[tied] = among[np.lexsort([rows[name][among] for name in reversed(fields)])]
+    places = np.flatnonzero(np.concatenate(([False], same)) | np.concatenate((same, [False])))
+    groups = np.cumsum(np.concatenate(([True], ~same)))[places]
+    for name in fields[1:]:
+        among = order[places]
+        values = rows[name][among]
+        by_value = np.lexsort((values, groups))
+        order[places], values = among[by_value], values[by_value]
+        same = (groups[1:] == groups[:-1]) & (values[1:] == values[:-1])
+        if not same.any():
+            break
+        still = np.concatenate(([False], same)) | np.concatenate((same, [False]))
+        places, groups = places[still], np.cumsum(np.concatenate(([True], ~same)))[still]
     return order
 
 
@@ -54,13 +65,16 @@ def total(*pieces: Rows) -> Rows:
     """Return the sum of pieces: sorted rows whose signs do not add up to 0."""
     rows = np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
     fields = identity(rows.dtype)
-    rows = rows[sort_order(rows, fields)]
+    order = sort_order(rows, fields)
+    if (order[1:] < order[:-1]).any():
+        rows = rows.take(order)
     starts = starts_of(rows, fields)
-    if not len(rows):
-        return rows
+    if len(starts) == len(rows):
+        there = rows[SIGN] != 0
+        return rows if there.all() else rows[there]
     signs = np.add.reduceat(rows[SIGN].astype(np.int64), starts)
     there = signs != 0
-    summed: Rows = rows[starts[there]]
+    summed: Rows = rows.take(starts[there])
     summed[SIGN] = signs[there]
     return summed
 

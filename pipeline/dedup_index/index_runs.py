@@ -1,31 +1,48 @@
 """Runs: the files of the index. A run holds signed rows of one type, sorted by the fields that identify them.
 
-1. A run is a Parquet file: any reader opens it. Numbers are stored as they are, because hashes do not compress.
-2. The statistics of a row group say which keys it has, so a reader takes only the groups that its keys touch. Pages
-   carry checksums, and whoever names a run (`RunRef`) knows the digest of its footer, which holds the statistics.
+1. A run is a NumPy file (`.npy`) of a structured array: `numpy.load` opens it. Rows have a fixed size and hashes do not
+   compress, so a row lies where its number says.
+2. Rows are read in blocks. Behind the rows, where NumPy does not look, lie the fences: the first key of each block, and
+   its checksum. A reader finds the blocks that its keys touch, and reads no others. Whoever names a run (`RunRef`)
+   knows the digest of its header and fences, and every block that is read is compared with its checksum.
 3. Rows of several runs add up (`filters.dedup.zsets`).
 """
 
 import hashlib
-from collections.abc import Iterable
-from typing import Any, BinaryIO, NamedTuple
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
+import xxhash
 
 from core import CorruptData
-from filters.dedup.zsets import Rows, total
+from filters.dedup.zsets import IntArray, Rows, starts_of, total
 from storage.store import Readable
 
-GROUP_BYTES = 256 << 10
-"""Bytes of a row group: what a reader takes for one key."""
-TAIL = 8
-"""Bytes behind the footer of a Parquet file: its length, and the magic number."""
+BLOCK_BYTES = 4 << 10
+"""Bytes of a block, rounded down to whole rows: what a reader takes for one key."""
+GAP_BLOCKS = 2
+"""So many blocks that no key touches are read along, because two reads cost more."""
+SPAN_BLOCKS = 128
+"""Blocks that are read at once at most."""
+FILTER_BYTES = 16 << 20
+"""Bytes that are read before rows of other keys are left out."""
 KEY_RANGE = range(1 << 64)
+_FENCE = np.dtype([("first", "<u8"), ("checksum", "<u8")])
 
 Keys = npt.NDArray[np.uint64]
+Span = tuple[int, int]
+
+
+class RunReader(Protocol):
+    """Reads pieces of objects; a `PartStore` does."""
+
+    def read_spans(self, name: str, spans: Sequence[Span]) -> bytes:
+        """Return the bytes of several spans, each an offset and a length, one after another."""
+        ...
 
 
 class RunRef(NamedTuple):
@@ -36,171 +53,171 @@ class RunRef(NamedTuple):
     first: int
     """The smallest first word of a key; 0 if there are no rows."""
     last: int
-    footer: str
-    """SHA-256 of the footer, in hexadecimal digits."""
+    digest: str
+    """SHA-256 of the header and the fences, in hexadecimal digits."""
 
 
 def write_rows(file: BinaryIO, rows: Rows) -> None:
     """Write sorted rows as a run."""
-    schema = _schema(rows.dtype)
-    group = max(1, GROUP_BYTES // rows.dtype.itemsize)
-    with pq.ParquetWriter(
-        file,
-        schema,
-        compression="none",
-        use_dictionary=False,
-        write_statistics=[schema.names[0]],
-        write_page_checksum=True,
-        store_schema=False,
-    ) as writer:
-        for start in range(0, len(rows), group):
-            part = rows[start : start + group]
-            writer.write_table(_table(part, schema), row_group_size=len(part))
+    file.write(_header(rows.dtype, len(rows)))
+    size = _block_rows(rows.dtype)
+    fences = np.zeros(_blocks(rows.dtype, len(rows)), _FENCE)
+    fences["first"] = rows[_key(rows.dtype)][::size]
+    for at in range(0, len(fences), SPAN_BLOCKS):
+        data = rows[at * size : (at + SPAN_BLOCKS) * size].tobytes()
+        fences["checksum"][at : at + SPAN_BLOCKS] = _checksums(data, size * rows.itemsize)
+        file.write(data)
+    file.write(fences.tobytes())
 
 
-def run_ref(store: Readable, name: str, rows: int) -> RunRef:
+def run_ref(store: Readable, name: str, rows: int, dtype: np.dtype[Any]) -> RunRef:
     """Return the reference to a run that was just sealed. Raise `CorruptData` if it is no run."""
+    if not rows:
+        return RunRef(name=name, rows=0, first=0, last=0, digest="")
+    header = _header(dtype, rows)
     with store.open(name) as file:
-        footer = _footer(file, name)
-        groups = [footer.row_group(at) for at in range(footer.num_row_groups)]
-        edges = [group_edges(group) for group in groups]
-        digest = _footer_digest(file)
-    first, last = (edges[0][0], edges[-1][1]) if edges else (0, 0)
-    return RunRef(name=name, rows=rows, first=first, last=last, footer=digest)
+        found = file.read(len(header))
+        file.seek(len(header) + (rows - 1) * dtype.itemsize)
+        last = np.frombuffer(file.read(dtype.itemsize), dtype)
+        fences = file.read()
+    if found != header or len(fences) != _blocks(dtype, rows) * _FENCE.itemsize or len(last) != 1:
+        raise _damage(name, "it is not as long as its rows")
+    return RunRef(
+        name=name,
+        rows=rows,
+        first=int(np.frombuffer(fences, _FENCE)["first"][0]),
+        last=int(last[_key(dtype)][0]),
+        digest=_digest(header, fences),
+    )
 
 
-def rows_of_keys(store: Readable, runs: Iterable[RunRef], keys: Keys, dtype: np.dtype[Any]) -> Rows:
+def rows_of_keys(store: RunReader, runs: Iterable[RunRef], keys: Keys, dtype: np.dtype[Any]) -> Rows:
     """Return the sum of the rows whose first word is among sorted `keys`. Raise `CorruptData` if a run is damaged."""
     found = [np.empty(0, dtype)]
     for run in runs:
-        if len(keys) and run.rows and _meets(keys, run.first, run.last):
-            found.extend(_read(store, run, dtype, keys))
+        if not len(keys) or not run.rows or int(keys[-1]) < run.first or int(keys[0]) > run.last:
+            continue
+        fences = _fences(store, run, dtype)
+        first = np.ascontiguousarray(fences["first"])
+        # A block has the keys from its first one to the first one of the next block: equal keys may lie in both.
+        starts = np.searchsorted(keys, first)
+        stops = np.append(np.searchsorted(keys, first[1:], side="right"), len(keys))
+        blocks = np.flatnonzero(stops > starts)
+        found.extend(rows[_among(rows, keys)] for rows in _read(store, run, dtype, fences, blocks))
     return total(*found)
 
 
-def rows_of_range(store: Readable, runs: Iterable[RunRef], keys: range, dtype: np.dtype[Any]) -> Rows:
+def rows_of_range(store: RunReader, runs: Iterable[RunRef], keys: range, dtype: np.dtype[Any]) -> Rows:
     """Return the sum of the rows whose first word is in a range. Raise `CorruptData` if a run is damaged."""
     found = [np.empty(0, dtype)]
     edges = np.array([keys.start, keys.stop - 1], np.uint64)
     for run in runs:
         if run.rows and run.first <= int(edges[1]) and run.last >= int(edges[0]):
-            for rows in _read(store, run, dtype, None, edges):
-                first = rows[dtype.names[0]] if dtype.names else rows
-                found.append(rows[(first >= edges[0]) & (first <= edges[1])])
+            fences = _fences(store, run, dtype)
+            first = fences["first"]
+            start = max(int(np.searchsorted(first, edges[0], side="left")) - 1, 0)
+            stop = int(np.searchsorted(first, edges[1], side="right"))
+            for rows in _read(store, run, dtype, fences, np.arange(start, stop)):
+                words = _first_words(rows)
+                inside = int(np.searchsorted(words, edges[0])), int(np.searchsorted(words, edges[1], "right"))
+                found.append(rows[slice(*inside)])
     return total(*found)
 
 
 def _read(
-    store: Readable, run: RunRef, dtype: np.dtype[Any], keys: Keys | None, edges: Keys | None = None
-) -> Iterable[Rows]:
-    """Yield the rows of the groups that are touched; only rows of `keys` if these are given."""
-    try:
-        with store.open(run.name) as file:
-            parquet = checked_parquet(file, run)
-            for at in range(parquet.num_row_groups):
-                first, last = group_edges(parquet.metadata.row_group(at))
-                wanted = keys if keys is not None else edges
-                assert wanted is not None
-                touched = (
-                    _meets(wanted, first, last)
-                    if keys is not None
-                    else first <= int(wanted[1]) and last >= int(wanted[0])
-                )
-                if not touched:
-                    continue
-                table = parquet.read_row_group(at, use_threads=False)
-                if keys is None:
-                    yield _rows(table, dtype, run.name, slice(None))
-                else:
-                    start, stop = np.searchsorted(keys, np.array([first, last], np.uint64))
-                    is_wanted = _among(table.column(0).to_numpy(), keys[start : stop + 1])
-                    yield _rows(table, dtype, run.name, np.flatnonzero(is_wanted))
-    except (pa.ArrowException, OSError, ValueError, KeyError, AttributeError) as error:
-        raise _damage(run.name, str(error).splitlines()[0] if str(error) else type(error).__name__) from error
+    store: RunReader, run: RunRef, dtype: np.dtype[Any], fences: Rows, blocks: IntArray
+) -> Iterator[Rows]:
+    """Yield the rows of blocks, sorted, and some rows of blocks between them."""
+    if not len(blocks):
+        return
+    ends = np.flatnonzero(np.diff(blocks) > GAP_BLOCKS)
+    spans: list[range] = []
+    for start, stop in zip(
+        blocks[np.concatenate(([0], ends + 1))].tolist(),
+        (blocks[np.concatenate((ends, [len(blocks) - 1]))] + 1).tolist(),
+        strict=True,
+    ):
+        spans.extend(range(at, min(at + SPAN_BLOCKS, stop)) for at in range(start, stop, SPAN_BLOCKS))
+    start, waiting = 0, 0
+    for at, span in enumerate(spans):
+        waiting += len(span) * BLOCK_BYTES
+        if waiting >= FILTER_BYTES or at == len(spans) - 1:
+            yield _rows(store, run, dtype, fences, spans[start : at + 1])
+            start, waiting = at + 1, 0
 
 
-def checked_parquet(file: Any, run: RunRef) -> Any:
-    """Return an open run as `pq.ParquetFile`, which checks each page. Raise `CorruptData` if its footer was changed."""
-    if _footer_digest(file) != run.footer:
-        raise _damage(run.name, "its footer was changed")
-    parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
-    if parquet.metadata.num_rows != run.rows:
-        raise _damage(run.name, f"it has {parquet.metadata.num_rows} rows and not {run.rows}")
-    return parquet
+def _rows(store: RunReader, run: RunRef, dtype: np.dtype[Any], fences: Rows, spans: Sequence[range]) -> Rows:
+    begin, size, edges = len(_header(dtype, run.rows)), _block_rows(dtype), [0]
+    checksums = fences["checksum"]
+    pieces: list[Span] = []
+    for span in spans:
+        first, last = span.start * size, min(span.stop * size, run.rows)
+        pieces.append((begin + first * dtype.itemsize, (last - first) * dtype.itemsize))
+        edges.append(edges[-1] + pieces[-1][1])
+    data = store.read_spans(run.name, pieces)
+    if len(data) != edges[-1]:
+        raise _damage(run.name, "it is shorter than its rows")
+    view, length = memoryview(data), size * dtype.itemsize
+    for span, (start, stop) in zip(spans, pairwise(edges), strict=True):
+        if _checksums(view[start:stop], length) != checksums[span.start : span.stop].tolist():
+            raise _damage(run.name, "a block does not have its checksum")
+    return np.frombuffer(data, dtype)
 
 
-def group_edges(group: Any) -> tuple[int, int]:
-    """Return the smallest and the largest first field of the rows of a row group."""
-    statistics = group.column(0).statistics
-    return int(statistics.min), int(statistics.max)
+def _fences(store: RunReader, run: RunRef, dtype: np.dtype[Any]) -> Rows:
+    header = _header(dtype, run.rows)
+    length = _blocks(dtype, run.rows) * _FENCE.itemsize
+    behind = len(header) + run.rows * dtype.itemsize
+    data = store.read_spans(run.name, [(0, len(header)), (behind, length)])
+    if data[: len(header)] != header or _digest(header, data[len(header) :]) != run.digest:
+        raise _damage(run.name, "its header or its fences were changed")
+    return np.frombuffer(data, _FENCE, offset=len(header))
 
 
-def _schema(dtype: np.dtype[Any]) -> pa.Schema:
-    fields = []
-    for name in dtype.names or ():
-        type_ = pa.from_numpy_dtype(dtype[name].base)
-        if dtype[name].shape:
-            type_ = pa.binary(dtype[name].itemsize)  # a list takes ten times as long to read
-        fields.append(pa.field(name, type_, nullable=False))
-    return pa.schema(fields)
+def _header(dtype: np.dtype[Any], rows: int) -> bytes:
+    file = io.BytesIO()
+    described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (rows,)}
+    np.lib.format.write_array_header_1_0(file, described)
+    return file.getvalue()
 
 
-def _table(rows: Rows, schema: pa.Schema) -> pa.Table:
-    columns = []
-    for field in schema:
-        values = np.ascontiguousarray(rows[field.name])
-        columns.append(
-            pa.Array.from_buffers(field.type, len(values), [None, pa.py_buffer(values.tobytes())])
-            if values.ndim > 1
-            else pa.array(values)
-        )
-    return pa.Table.from_arrays(columns, schema=schema)
+def _key(dtype: np.dtype[Any]) -> str:
+    """Return the name of the first word of a key."""
+    return (dtype.names or ("",))[0]
 
 
-def _rows(table: pa.Table, dtype: np.dtype[Any], name: str, chosen: slice | npt.NDArray[np.intp]) -> Rows:
-    """Return the chosen rows of a table."""
-    if table.schema.names != list(dtype.names or ()):
-        raise _damage(name, "it has other columns")
-    rows = np.empty(table.num_rows if isinstance(chosen, slice) else len(chosen), dtype)
-    for field in table.schema.names:
-        column: Any = table[field].combine_chunks()
-        if dtype[field].shape:
-            data = np.frombuffer(column.buffers()[1], dtype[field].base)
-            first = column.offset * dtype[field].shape[0]
-            rows[field] = data[first:].reshape(-1, *dtype[field].shape)[: table.num_rows][chosen]
-        else:
-            rows[field] = column.to_numpy()[chosen]
-    return rows
+def _block_rows(dtype: np.dtype[Any]) -> int:
+    return max(1, BLOCK_BYTES // dtype.itemsize)
 
 
-def _meets(keys: Keys, first: int, last: int) -> bool:
-    """Return whether one of sorted keys lies between two numbers, both included."""
-    at = int(np.searchsorted(keys, np.uint64(first)))
-    return at < len(keys) and int(keys[at]) <= last
+def _blocks(dtype: np.dtype[Any], rows: int) -> int:
+    return -(-rows // _block_rows(dtype))
 
 
-def _among(values: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
-    at = np.minimum(np.searchsorted(keys, values), len(keys) - 1)
-    found: npt.NDArray[np.bool_] = keys[at] == values
+def _checksums(data: bytes | memoryview, length: int) -> list[int]:
+    view = memoryview(data)
+    return [xxhash.xxh3_64_intdigest(view[at : at + length]) for at in range(0, len(view), length)]
+
+
+def _digest(header: bytes, fences: bytes) -> str:
+    return hashlib.sha256(header + fences).hexdigest()
+
+
+def _first_words(rows: Rows) -> Keys:
+    words: Keys = np.ascontiguousarray(rows[_key(rows.dtype)])
+    return words
+
+
+def _among(rows: Rows, keys: Keys) -> npt.NDArray[np.bool_]:
+    """Return which sorted rows have one of sorted keys. Sorting both together is faster than a search for each row."""
+    starts = starts_of(rows, (_key(rows.dtype),))
+    words = _first_words(rows)[starts]
+    near = keys[np.searchsorted(keys, words[0]) : np.searchsorted(keys, words[-1], side="right")]
+    both = np.sort(np.concatenate((words, near)))
+    is_there = np.zeros(len(words), np.bool_)
+    is_there[np.searchsorted(words, both[1:][both[1:] == both[:-1]])] = True
+    found: npt.NDArray[np.bool_] = np.repeat(is_there, np.diff(np.append(starts, len(rows))))
     return found
-
-
-def _footer(file: Any, name: str) -> Any:
-    try:
-        return pq.read_metadata(file)
-    except (pa.ArrowException, OSError) as error:
-        raise _damage(name, str(error).splitlines()[0]) from error
-
-
-def _footer_digest(file: Any) -> str:
-    file.seek(0, 2)
-    size = file.tell()
-    file.seek(max(0, size - TAIL))
-    length = int.from_bytes(file.read(TAIL)[:4], "little")
-    file.seek(max(0, size - TAIL - length))
-    digest = hashlib.sha256(file.read(length + TAIL)).hexdigest()
-    file.seek(0)
-    return digest
 
 
 def _damage(name: str, detail: str) -> CorruptData:

@@ -69,11 +69,6 @@ class SignedText(Protocol):
         ...
 
     @property
-    def fetched_at_ms(self) -> int:
-        """When its page was fetched; 0 if it is not known."""
-        ...
-
-    @property
     def minhash(self) -> npt.NDArray[np.uint32]:
         """Its MinHash."""
         ...
@@ -120,7 +115,6 @@ def _new_documents(task: ScreenTask, source: str, signed: Sequence[SignedText]) 
     return screen_matches.new_documents(
         [each.text_hash for each in signed],
         [each.url for each in signed],
-        [each.fetched_at_ms for each in signed],
         np.array([each.minhash for each in signed], np.uint32),
         bands=settings.bands,
         rows=settings.rows,

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from filters.dedup import changes, document_rows
-from filters.dedup.dedup_rows import RowTypes, converted, find, locate, row_types
-from filters.dedup.document_rows import Preference, TableFacts
-from filters.dedup.zsets import SIGN, Rows, identity, negated, sort_order, total
-from pipeline.dedup_index.index_runs import RunRef, rows_of_keys, rows_of_range, write_rows
+from filters.dedup.dedup_rows import ID, RowTypes, converted, find, row_types
+from filters.dedup.document_rows import Preference, TableFacts, hex_ids
+from filters.dedup.zsets import SIGN, Rows, identity, negated, starts_of, total
+from pipeline.dedup_index.index_runs import Keys, RunRef, rows_of_keys, rows_of_range, write_rows
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
@@ -127,9 +127,8 @@ def _urls(store: PartStore, task: StageTask) -> tuple[Rows, ...]:
 def _bands(store: PartStore, task: StageTask) -> tuple[Rows, ...]:
     types, settings = task.settings.types, task.settings
     stays = rows_of_range(store, task.change, task.keys, types.stays)
-    known = _documents(store, task, stays)
-    rows = known[locate(stays, known)]
-    return (document_rows.band_rows(types, stays, rows, settings.bands, settings.rows),)
+    documents = _documents(store, task, stays)
+    return (document_rows.band_rows(types, stays, documents, settings.bands, settings.rows),)
 
 
 def _members(store: PartStore, task: StageTask) -> tuple[Rows, ...]:
@@ -188,25 +187,36 @@ INDEX_TABLES = ("documents", "texts", "urls", "bands", "matches", "removals")
 def _touched(store: PartStore, task: StageTask, dtype: np.dtype[Any]) -> tuple[Rows, Rows]:
     """Return the rows before the change that it touches, and the change."""
     change = rows_of_range(store, task.change, task.keys, dtype)
-    keys = np.unique(change[identity(dtype)[0]])
+    keys = _first_words(change, identity(dtype)[0])
     return rows_of_keys(store, task.before, keys, dtype), change
 
 
 def _documents(store: PartStore, task: StageTask, rows: Rows) -> Rows:
-    """Return the documents of some rows. A document that leaves is still among those given.
+    """Return the document of each row. Rows are sorted by id. A document that leaves is still among those given. Raise
+    `KeyError` if one is not there.
 
     The newest run that has a document has its present row, so older runs are not read for it: of an increment most
     documents are new, and older runs are large.
     """
     dtype = task.settings.types.documents
-    pieces = [np.empty(0, dtype)]
+    documents, missing = np.empty(len(rows), dtype), np.arange(len(rows))
     for run in reversed(task.documents):
-        found = rows_of_keys(store, [run], np.unique(rows["id_hi"]), dtype)
+        wanted = rows[missing]
+        found = rows_of_keys(store, [run], _first_words(wanted, ID[0]), dtype)
         found = found[found[SIGN] > 0]
-        rows = rows[find(rows, found) < 0]
-        pieces.append(found)
-    return _sorted(np.concatenate(pieces))
+        at = find(wanted, found)
+        documents[missing[at >= 0]] = found[at[at >= 0]]
+        missing = missing[at < 0]
+    if len(missing):
+        raise KeyError(hex_ids(rows[missing[:1]])[0])
+    return documents
+
+
+def _first_words(rows: Rows, field: str) -> Keys:
+    """Return the different values of a field by which rows are sorted."""
+    keys: Keys = rows[field][starts_of(rows, (field,))]
+    return keys
 
 
 def _sorted(rows: Rows) -> Rows:
-    return total(rows) if len(rows) else rows[sort_order(rows, identity(rows.dtype))]
+    return total(rows)

@@ -30,7 +30,7 @@ from storage.manifest import (
 from storage.store import Store
 
 STEP_NAME = "dedup-index"
-STEP = f"{STEP_NAME}@1"
+STEP = f"{STEP_NAME}@2"
 SCREEN_STEP = "screen"
 """The step that makes the Bloom filter of an index (`screen_filter`)."""
 FOLDER, WORK_FOLDER = "dedup-index", "dedup-work"

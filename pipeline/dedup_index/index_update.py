@@ -245,23 +245,21 @@ def _run(going: _Update, name: str, tasks: Sequence[StageTask]) -> dict[str, tup
         for table, written in zip(tables, part.writes, strict=True):
             output = by_name[written]
             if output.rows:
-                made[table] = (
-                    *made[table],
-                    run_ref(part.stores.get(written, going.scratch), written, output.rows),
-                )
+                dtype = getattr(going.types, part.parameters.table or table)
+                stored = part.stores.get(written, going.scratch)
+                made[table] = (*made[table], run_ref(stored, written, output.rows, dtype))
                 going.sealed[written] = output
     return made
 
 
 def _part(going: _Update, name: str, task: StageTask, tables: tuple[str, ...]) -> Part:
     kept = {
-        f"{FOLDER}/{going.name}/{name}-{table}.parquet": table
+        f"{FOLDER}/{going.name}/{name}-{table}.npy": table
         for table in tables
         if table in INDEX_TABLES or task.stage == "merge"
     }
     writes = tuple(
-        next((file for file, of in kept.items() if of == table), f"{name}-{table}.parquet")
-        for table in tables
+        next((file for file, of in kept.items() if of == table), f"{name}-{table}.npy") for table in tables
     )
     runs = (*task.change, *task.before, *task.documents)
     read = [*(table.name for table in task.tables), *(run.name for run in runs)]

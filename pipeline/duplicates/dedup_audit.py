@@ -4,7 +4,8 @@
 2. The texts are read from the tables of documents and divided into shingles by `reference_shingles`. MinHashLSH of
    datasketch proposes pairs, with 128 permutations in 32 bands of 4 rows, which misses one pair in 6,500 at a Jaccard
    similarity of 0.7. The exact similarity of their shingles decides. Nothing of `filters.dedup` takes part.
-3. A pair of similar documents is missed if both stay. A removal is wrong if the document and its witness do not have
+3. A pair of similar documents is missed if both stay, unless they share nothing but the text of their site
+   (`site_pairs`). A removal is wrong if the document and its witness do not have
    equal texts, equal URLs or similar shingles, whichever the removal claims.
 
 Memory holds 15 kB a document of the sample; every table of documents is read once, one row group at a time.
@@ -25,6 +26,7 @@ import xxhash
 from core import InputError
 from pipeline.configuration import DedupConfig
 from pipeline.duplicates.reference_shingles import reference_shingles
+from pipeline.duplicates.site_pairs import site_text_pairs
 from pipeline.duplicates.stored_minhashes import require_datasketch
 from pipeline.steps.records.edited_texts import with_edits
 from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
@@ -69,7 +71,9 @@ class DedupAudit:
     sampled: int
     """Documents of the sample, with their witnesses."""
     pairs: int
-    """Pairs of the sample that are at least as similar as the threshold."""
+    """Pairs of the sample that are at least as similar as the threshold, without `site_text_pairs`."""
+    site_text_pairs: int
+    """Similar pairs that stay, and share nothing but the text of their site."""
     missed: tuple[AuditedPair, ...]
     removals: int
     """Removals of documents of the sample."""
@@ -132,17 +136,16 @@ def audit(
     gone = {id_ for id_, _ in _removals_of(store, table, chosen)}
     texts = dict(_texts(store, parts, chosen))
     pairs = list(_similar_pairs(texts, config))
-    missed = [
-        _pair("missed", texts, (one, other), jaccard)
-        for one, other, jaccard in pairs
-        if one not in gone and other not in gone
-    ]
+    stay = {(one, other): jaccard for one, other, jaccard in pairs if one not in gone and other not in gone}
+    of_site = site_text_pairs(texts, [(one, other) for one, other, _ in pairs], list(stay))
+    missed = [_pair("missed", texts, pair, jaccard) for pair, jaccard in stay.items() if pair not in of_site]
     wrong = [each for one, removal in removals.items() for each in _wrong(texts, one, removal, config)]
     return DedupAudit(
         threshold=config.similarity,
         documents=documents,
         sampled=len(texts),
-        pairs=len(pairs),
+        pairs=len(pairs) - len(of_site),
+        site_text_pairs=len(of_site),
         missed=tuple(missed),
         removals=len(removals),
         wrong=tuple(wrong),

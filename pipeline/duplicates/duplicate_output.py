@@ -50,6 +50,7 @@ def render_audit(found: DedupAudit, console: Console) -> None:
     lines = (
         f"audit of {found.sampled:,} of {found.documents:,} documents, Jaccard similarity >= {found.threshold}:",
         f"  recall {found.recall:.4f}: of {found.pairs:,} similar pairs, {len(found.missed):,} stay both",
+        f"  {found.site_text_pairs:,} more pairs stay, because they share only the text of their site",
         f"  precision {found.precision:.4f}: of {found.removals:,} removals, {len(found.wrong):,} are wrong",
     )
     console.print("\n".join(lines), highlight=False)

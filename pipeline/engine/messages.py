@@ -14,6 +14,8 @@ MAX_MESSAGE_BYTES = 64 << 20
 """Maximum size of one message, in either direction."""
 CHUNK_BYTES = 1 << 20
 """Maximum bytes of an object in one message."""
+MAX_SPANS = 4_096
+"""Maximum number of spans that one message asks for."""
 Offset: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 62)]
 Length: TypeAlias = Annotated[int, Meta(ge=0, le=CHUNK_BYTES)]
 Number: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 62)]
@@ -38,6 +40,15 @@ class ReadObject(msgspec.Struct, frozen=True, tag=True):
     name: Name
     at: Offset
     length: Length
+
+
+class ReadSpans(msgspec.Struct, frozen=True, tag=True):
+    """Asks for the bytes of several spans of an object, joined. The response is `ObjectBytes`, shorter only at the end
+    of the object, or if the spans have more than `CHUNK_BYTES` together.
+    """
+
+    name: Name
+    spans: Annotated[list[tuple[Offset, Length]], Meta(max_length=MAX_SPANS)]
 
 
 class StampObject(msgspec.Struct, frozen=True, tag=True):
@@ -110,7 +121,7 @@ class OutputDigest(msgspec.Struct, frozen=True, tag=True):
     sha256: str
 
 
-Request: TypeAlias = OpenObject | ReadObject | StampObject | WriteOutput | FinishOutput | LogLine
+Request: TypeAlias = OpenObject | ReadObject | ReadSpans | StampObject | WriteOutput | FinishOutput | LogLine
 ONE_WAY = (WriteOutput, LogLine)
 """Messages without a response."""
 WorkerMessage: TypeAlias = Request | SealPart | ErrorMessage

@@ -5,12 +5,13 @@ pipe to the parent (`pipeline.engine.local.part_server`), which serves the objec
 """
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 from core import Conflict, CorruptData, InputError, ThresherError, Unavailable
 from pipeline.engine.messages import (
     CHUNK_BYTES,
+    MAX_SPANS,
     ErrorMessage,
     FinishOutput,
     ObjectBytes,
@@ -19,6 +20,7 @@ from pipeline.engine.messages import (
     OpenObject,
     OutputDigest,
     ReadObject,
+    ReadSpans,
     Request,
     Response,
     StampObject,
@@ -53,6 +55,30 @@ class PartStore:
         """Return all bytes of an object. Raise `CorruptData` if it is missing."""
         with self.open(name) as file:
             return file.read()
+
+    def read_spans(self, name: str, spans: Sequence[tuple[int, int]]) -> bytes:
+        """Return the bytes of several spans of an object, each an offset and a length, one after another.
+        Spans behind the end are cut off. Raise `CorruptData` if the object is missing.
+        """
+        return b"".join(self._read_spans(name, spans))
+
+    def _read_spans(self, name: str, spans: Sequence[tuple[int, int]]) -> Iterator[bytes]:
+        asked, size = list[tuple[int, int]](), 0
+        for offset, whole in spans:
+            for at in range(offset, offset + whole, CHUNK_BYTES):
+                length = min(CHUNK_BYTES, offset + whole - at)
+                if size + length > CHUNK_BYTES or len(asked) == MAX_SPANS:
+                    yield self._joined(name, asked)
+                    asked, size = [], 0
+                asked.append((at, length))
+                size += length
+        if asked:
+            yield self._joined(name, asked)
+
+    def _joined(self, name: str, spans: list[tuple[int, int]]) -> bytes:
+        found = self.request(ReadSpans(name, spans))
+        assert isinstance(found, ObjectBytes)
+        return found.data
 
     def stamp(self, name: str) -> str:
         """Return a text that changes if another object is put under the name. Raise `CorruptData` if it is missing."""

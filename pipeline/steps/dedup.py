@@ -29,7 +29,7 @@ from storage.manifest import Input, Manifest, Output, fingerprint, manifests
 from storage.store import Store
 
 NAME = "dedup"
-VERSION = 4
+VERSION = 5
 
 
 def step(config: DedupConfig) -> Step:
@@ -68,15 +68,27 @@ def signatures(store: Store, sources: Sequence[str], verdict_set: str = "") -> l
     return [judged.signatures for source in sources for judged in judged_parts(store, source, verdict_set)]
 
 
-def _require_signatures(store: Store, sources: Sequence[str], config: DedupConfig) -> None:
-    """Raise `InputError` if a part was signed in another way than this configuration needs."""
+def _fitting_signatures(
+    store: Store, sources: Sequence[str], config: DedupConfig, verdict_set: str
+) -> list[Output]:
+    """Return what `signatures` returns. Raise `InputError` if a part was signed in another way than this configuration
+    needs.
+    """
+    parts = [judged for source in sources for judged in judged_parts(store, source, verdict_set)]
+    # A Manifest of `judge` does not say how its part was signed.
+    signed = (
+        [(each.part, each.recipe) for source in sources for each in manifests(store, PROCESS, source)]
+        if verdict_set
+        else [(each.name, each.recipe) for each in parts]
+    )
     wanted = signature_version(config.permutations)
-    for manifest in (each for source in sources for each in manifests(store, PROCESS, source)):
-        if manifest.recipe.get("signature") != wanted:
+    for name, recipe in signed:
+        if recipe.get("signature") != wanted:
             raise InputError(
-                f"{manifest.part} has other signatures than dedup.near = '{config.near}' needs; "
-                f"run `thresher process {manifest.part.split('/')[0]} --redo`, or set dedup.near as it was"
+                f"{name} has other signatures than dedup.near = '{config.near}' needs; "
+                f"run `thresher process {name.split('/')[0]} --redo`, or set dedup.near as it was"
             )
+    return [each.signatures for each in parts]
 
 
 def part(step: Step, found: Sequence[Output]) -> Part:
@@ -116,8 +128,7 @@ def run(
     """Make the removals among the documents that a set of verdicts keeps, unless they are sealed already. Raise
     `InputError` if signatures are not those that the configuration needs.
     """
-    _require_signatures(store, sources, config)
-    found = signatures(store, sources, verdict_set)
+    found = _fitting_signatures(store, sources, config, verdict_set)
     now = step(config)
     whole = part(now, found)
     done = run_step.sealed_manifest(store, now, whole)

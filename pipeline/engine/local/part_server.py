@@ -13,6 +13,7 @@ import hashlib
 import io
 import logging
 from collections import OrderedDict
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -20,6 +21,7 @@ from typing import Any, BinaryIO, Self
 
 from core import CorruptData, ThresherError
 from pipeline.engine.messages import (
+    CHUNK_BYTES,
     ErrorMessage,
     FinishOutput,
     LogLine,
@@ -29,6 +31,7 @@ from pipeline.engine.messages import (
     OpenObject,
     OutputDigest,
     ReadObject,
+    ReadSpans,
     Request,
     Response,
     SealPart,
@@ -40,6 +43,8 @@ from storage.manifest import Manifest, Output, publish_output, seal
 from storage.store import Staged, Store
 
 LOGGER = logging.getLogger(__name__)
+GAP = 256 << 10
+"""Bytes between two spans that are read along, because a far storage takes longer for another request."""
 OPEN_FILES = 8
 MAX_LOG_LINES = 100
 """Lines that one attempt may add to the log."""
@@ -156,18 +161,17 @@ class PartServer:
             case StampObject(name=name):
                 return ObjectStamp(self._readable_store(name).stamp(name))
             case ReadObject(name=name, at=at, length=length):
-                file = self._file(name)
-                file.seek(at)
-                return ObjectBytes(file.read(length))
-            case WriteOutput(name=name, data=data):
-                self._write(name, data)
-                return None
-            case LogLine(text=text):
-                self._log(text)
-                return None
+                return ObjectBytes(_joined(self._file(name), [(at, length)]))
+            case ReadSpans(name=name, spans=spans):
+                return ObjectBytes(_joined(self._file(name), spans))
             case FinishOutput(name=name):
                 output = self._output(name)
                 return OutputDigest(output.bytes, output.sha256.hexdigest())
+            case WriteOutput(name=name, data=data):
+                self._write(name, data)
+            case LogLine(text=text):
+                self._log(text)
+        return None
 
     def _readable_store(self, name: str) -> Store:
         if name not in self._assignment.reads:
@@ -222,3 +226,22 @@ def sanitize(text: str) -> str:
     """Return a worker's text for people: cut to the limit, without characters that move a terminal's cursor."""
     cut = text if len(text) <= MAX_TEXT_CHARACTERS else f"{text[:MAX_TEXT_CHARACTERS]}..."
     return "".join(each if each.isprintable() or each == "\n" else "\ufffd" for each in cut)
+
+
+def _joined(file: io.BufferedReader, spans: Sequence[tuple[int, int]]) -> bytes:
+    """Return the bytes of spans, as many as one message may have."""
+    pieces, left = list[bytes](), CHUNK_BYTES
+    begin, data = 0, b""
+    for number, (at, wanted) in enumerate(spans):
+        length = min(wanted, left)
+        if not begin <= at <= at + length <= begin + len(data):
+            end = at + length
+            for next_at, next_length in spans[number + 1 :]:
+                if not end <= next_at <= end + GAP or next_at + next_length > at + CHUNK_BYTES:
+                    break
+                end = next_at + next_length
+            file.seek(at)
+            begin, data = at, file.read(end - at)
+        pieces.append(data[at - begin : at - begin + length])
+        left -= len(pieces[-1])
+    return b"".join(pieces)

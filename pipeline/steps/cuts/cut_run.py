@@ -11,6 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
+from typing import Any
+
+import numpy as np
 
 from filters.dedup import repeat_rows
 from pipeline.configuration import DedupConfig
@@ -34,6 +37,7 @@ from pipeline.steps.cuts.cut_results import (
     step,
     whole_part,
 )
+from pipeline.steps.cuts.cut_slices import slices_ref
 from pipeline.steps.cuts.cut_stages import TABLES, CutSettings, CutTask, stage_work
 from pipeline.steps.cuts.cut_tables import CutTablesTask, tables_work
 from pipeline.steps.verdicts.removed_documents import removed_ids
@@ -188,7 +192,7 @@ def _by_piece(
     made = _made(going, tasks)
     return tuple(
         {piece.number: run for piece, runs in zip(pieces, made, strict=True) if (run := runs[at]) is not None}
-        for at in range(len(TABLES[stage]))
+        for at in range(len(_writes(stage)))
     )
 
 
@@ -214,7 +218,7 @@ def _for_each(pieces: Sequence[CutPiece], runs: Sequence[RunRef]) -> dict[int, t
 
 def _stage_part(going: _Run, name: str, task: CutTask) -> Part:
     pieces = (task.piece,) if task.piece is not None and task.stage != "repeats" else ()
-    writes = tuple(f"{name}-{table}.parquet" for table in TABLES[task.stage])
+    writes = tuple(f"{name}-{file}" for file in _writes(task.stage))
     return _part(going, name, task, pieces, (*task.runs, *task.units), writes)
 
 
@@ -248,13 +252,26 @@ def _made(going: _Run, parts: Sequence[Part]) -> list[list[RunRef | None]]:
     for part, manifest in zip(parts, _run(going, parts, stage_work), strict=True):
         outputs = {output.name: output for output in manifest.outputs}
         going.sealed.update(outputs)
+        types = tuple(TABLES.get(part.parameters.stage, {}).values()) or (None,)
         found.append(
             [
-                run_ref(going.scratch, name, outputs[name].rows) if outputs[name].rows else None
-                for name in part.writes
+                _ref(going.scratch, outputs[name], dtype) if outputs[name].rows else None
+                for name, dtype in zip(part.writes, types, strict=True)
             ]
         )
     return found
+
+
+def _ref(scratch: Store, output: Output, dtype: np.dtype[Any] | None) -> RunRef:
+    """Return the reference to a file of a stage: of a run of rows, or of slices."""
+    if dtype is None:
+        return slices_ref(scratch, output.name, output.rows)
+    return run_ref(scratch, output.name, output.rows, dtype)
+
+
+def _writes(stage: str) -> tuple[str, ...]:
+    """Return the ends of the names of the files that a part of a stage writes."""
+    return tuple(f"{table}.npy" for table in TABLES.get(stage, ())) or (f"{stage}.parquet",)
 
 
 def _run(going: _Run, parts: Sequence[Part], work: WorkFunction) -> Iterator[Manifest]:

@@ -6,6 +6,7 @@
 3. Pages carry checksums, and a reader knows the digest of the footer.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core import CorruptData
-from pipeline.dedup_index.index_runs import RunRef, checked_parquet, group_edges
+from pipeline.dedup_index.index_runs import RunRef
 from storage.store import Readable
 
 GROUP_BYTES = 1 << 20
@@ -25,6 +26,8 @@ _FIELDS: "list[pa.Field[Any]]" = [
     pa.field("text", pa.string(), nullable=False),
 ]
 SLICES = pa.schema(_FIELDS)
+_TAIL = 8
+"""Bytes behind a Parquet footer: its length, and the magic number."""
 
 
 def write_slices(file: BinaryIO, rows: Iterable[dict[str, Any]]) -> int:
@@ -51,17 +54,53 @@ def write_slices(file: BinaryIO, rows: Iterable[dict[str, Any]]) -> int:
     return total + len(waiting)
 
 
+def slices_ref(store: Readable, name: str, rows: int) -> RunRef:
+    """Return the reference to a file of slices that was just sealed. Its digest is that of the Parquet footer. Raise
+    `CorruptData` if it is no such file.
+    """
+    try:
+        with store.open(name) as file:
+            footer = pq.read_metadata(file)
+            edges = [_group_edges(footer.row_group(at)) for at in range(footer.num_row_groups)]
+            return RunRef(
+                name=name, rows=rows, first=edges[0][0], last=edges[-1][1], digest=_footer_digest(file)
+            )
+    except (pa.ArrowException, OSError, IndexError, AttributeError) as error:
+        raise _damage(name, error) from error
+
+
 def slices_of(store: Readable, run: RunRef, piece: int) -> Iterator[list[dict[str, Any]]]:
     """Yield the slices of a piece in a file, some at a time. Raise `CorruptData`, which names it, if it is damaged."""
     try:
         with store.open(run.name) as file:
-            parquet = checked_parquet(file, run)
+            if _footer_digest(file) != run.digest:
+                raise _damage(run.name, "its footer was changed")
+            parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
             for at in range(parquet.num_row_groups):
-                first, last = group_edges(parquet.metadata.row_group(at))
+                first, last = _group_edges(parquet.metadata.row_group(at))
                 if first <= piece <= last:
                     rows = parquet.read_row_group(at, use_threads=False).to_pylist()
                     yield [row for row in rows if row["piece"] == piece]
     except (pa.ArrowException, OSError, ValueError, KeyError, AttributeError) as error:
-        raise CorruptData(
-            f"working files of dedup are damaged: {run.name}: {error}; run the same command again"
-        ) from error
+        raise _damage(run.name, error) from error
+
+
+def _group_edges(group: Any) -> tuple[int, int]:
+    """Return the smallest and the largest piece of the rows of a row group."""
+    statistics = group.column(0).statistics
+    return int(statistics.min), int(statistics.max)
+
+
+def _footer_digest(file: Any) -> str:
+    file.seek(0, 2)
+    size = file.tell()
+    file.seek(max(0, size - _TAIL))
+    length = int.from_bytes(file.read(_TAIL)[:4], "little")
+    file.seek(max(0, size - _TAIL - length))
+    digest = hashlib.sha256(file.read(length + _TAIL)).hexdigest()
+    file.seek(0)
+    return digest
+
+
+def _damage(name: str, error: Exception | str) -> CorruptData:
+    return CorruptData(f"working files of dedup are damaged: {name}: {error}; run the same command again")

@@ -242,15 +242,16 @@ _WORK: Mapping[str, Callable[[PartStore, CutTask], tuple[Rows, ...]]] = {
     "first": _first,
     "repeats": _repeats,
 }
-TABLES: Mapping[str, tuple[str, ...]] = {
-    "count": ("counts",),
-    "repeated": ("repeated",),
-    "units": ("units", "best"),
-    "first": ("firsts",),
-    "repeats": ("repeats",),
-    "slices": ("slices",),
+TABLES: Mapping[str, Mapping[str, np.dtype[Any]]] = {
+    "count": {"counts": repeat_rows.COUNTS},
+    "repeated": {"repeated": repeat_rows.REPEATED},
+    "units": {"units": repeat_rows.UNITS, "best": repeat_rows.UNITS},
+    "first": {"firsts": repeat_rows.FIRSTS},
+    "repeats": {"repeats": repeat_rows.REPEATS},
 }
-"""The tables that each stage writes, in order."""
+"""The tables that each stage writes as runs, in order, and the type of their rows. The stage `slices` writes a Parquet
+file.
+"""
 
 
 class _Columns:

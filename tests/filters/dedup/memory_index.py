@@ -28,7 +28,7 @@ class MemoryIndex:
         stays = total(stays, converted(by_url.best, types.stays))
         bands = self.band_rows(types, stays, known[locate(stays, known)])
         members = changes.change_of_members(types, self._add("bands", bands), bands)
-        candidates = changes.candidates_of(types, members, known)
+        candidates = changes.candidates_of(types, members, known[locate(members, known)])
         matches = changes.change_of_matches(types, candidates, self.fewest_equal)
         near = changes.change_of_removals(types, self._add("matches", matches), matches)
         for change in (exact.removals, by_url.removals, near):

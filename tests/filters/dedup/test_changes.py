@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from filters.dedup import changes
 from filters.dedup.decisions import MAX_LEADERS, decide_buckets
-from filters.dedup.dedup_rows import converted, row_types
+from filters.dedup.dedup_rows import converted, locate, row_types
 from filters.dedup.zsets import SIGN, identity, sort_order, starts_of, total
 from tests.filters.dedup.memory_index import MemoryIndex
 
@@ -29,10 +28,11 @@ def keys_of(minhashes, band):
 
 def rows_of(documents, sign):
     rows = np.zeros(len(documents), TYPES.documents)
-    for row, (number, rank, fetched, text, url, minhash) in zip(rows, documents, strict=True):
+    for row, (number, rank, fetched, text, url, minhash, site) in zip(rows, documents, strict=True):
         row["id_hi"], row["id_lo"] = words_of(number)
         row["rank_0"], row["fetched"] = rank, fetched
         row["text_hi"], row["url_hi"], row["minhash"] = text, url, minhash
+        row["site"] = site
     rows[SIGN] = sign
     return rows[sort_order(rows, identity(rows.dtype))]
 
@@ -62,18 +62,56 @@ def defined(documents):
     without = [each for each in stay if not each[4]]
     with_url = [each for each in stay if each[4]]
     stay = without + list(keep(with_url, lambda each: each[4], lambda each: (-each[2], *rank(each)), "url"))
-    for band in range(BANDS):
-        leaders = {}
-        for each in sorted(stay, key=rank):
-            bucket = leaders.setdefault(each[5][band * ROWS : (band + 1) * ROWS], [])
-            alike = [leader for leader in bucket if equal_numbers(each, leader) >= MIN_EQUAL]
-            if not alike:
-                bucket.append(each)
-                continue
-            witness = (alike[0][0], "near", equal_numbers(each, alike[0]))
-            best = min(found.get(each[0], witness), witness, key=lambda one: (-one[2], one[0]))
-            found[each[0]] = best
+    found |= defined_near(sorted(stay, key=rank))
     return sorted((id_of(number), id_of(witness), *rest) for number, (witness, *rest) in found.items())
+
+
+def defined_near(stay):
+    buckets, matches, found = {}, {}, {}
+    for each in stay:
+        for band in range(BANDS):
+            buckets.setdefault((band, each[5][band * ROWS : (band + 1) * ROWS]), []).append(each)
+    for bucket in buckets.values():
+        leaders = []
+        for each in bucket:
+            of_bucket = [(one, resemblance(each, one, bucket)) for one in leaders if are_alike(each, one)]
+            copied = [one for one in of_bucket if one[1] != "own text"]
+            if not copied:
+                leaders.append(each)
+            for witness, what in (copied or of_bucket)[:1]:
+                matches.setdefault(each[0], []).append((equal_numbers(each, witness), witness[0], what))
+    for number, those in matches.items():
+        has_own_text = any(what == "own text" for *_, what in those)
+        copies = [one for one in those if one[2] == "copy" or (one[2] == "unclear" and not has_own_text)]
+        if copies:
+            equal, witness, _ = min(copies, key=lambda one: (-one[0], one[1]))
+            found[number] = (witness, "near", equal)
+    return found
+
+
+def are_alike(one, other):
+    return equal_numbers(one, other) >= MIN_EQUAL
+
+
+def resemblance(each, leader, bucket):
+    if not each[6] or each[6] != leader[6]:
+        return "copy"
+    pages = [one for one in bucket if one[6] == each[6]]
+    own = {one[0]: rare_numbers(one, pages) for one in pages}
+    with_own = [one for one in pages if own[one[0]]]
+    if len(with_own) < max(3, len(pages) / 2):
+        return "copy" if equal_numbers(each, leader) == PERMUTATIONS else "unclear"
+    if each not in with_own and leader not in with_own:
+        return "copy"
+    shared = [at for at in own[each[0]] if each[5][at] == leader[5][at]]
+    return "own text" if len(shared) < PERMUTATIONS - equal_numbers(each, leader) else "copy"
+
+
+def rare_numbers(each, pages):
+    def holders(at):
+        return sum(one[5][at] == each[5][at] for one in pages)
+
+    return [at for at in range(PERMUTATIONS) if holders(at) == 1 or holders(at) < len(pages) / 4]
 
 
 def id_of(number):
@@ -97,6 +135,7 @@ def documents(draw):
             draw(st.integers(0, 20)),
             draw(st.integers(0, 12)),
             tuple(draw(st.lists(numbers, min_size=PERMUTATIONS, max_size=PERMUTATIONS))),
+            draw(st.integers(0, 2)),
         )
         for number in range(1, count + 1)
     ]
@@ -131,7 +170,7 @@ def test_a_bucket_of_documents_that_do_not_resemble_each_other_has_a_bounded_num
     minhashes = np.arange(count * 8, dtype=np.uint32).reshape(count, 8)
     minhashes[-1] = minhashes[0]  # like the first leader
     minhashes[-2] = minhashes[-3]  # like one that came too late to lead
-    witness, equal = decide_buckets(np.zeros(count, np.int64), minhashes, 6)
+    witness, equal, _ = decide_buckets(np.zeros(count, np.int64), np.zeros(count, np.uint64), minhashes, 6)
     assert witness[-1] == 0
     assert equal[-1] == 8
     assert (witness[:-1] == -1).all()
@@ -146,8 +185,8 @@ def test_rows_with_an_equal_first_word_are_told_apart():
 
 
 def test_a_member_that_no_document_is_known_of_is_an_error():
-    known = rows_of([(5, 0, 0, 1, 0, (0,) * PERMUTATIONS)], 1)
+    known = rows_of([(5, 0, 0, 1, 0, (0,) * PERMUTATIONS, 0)], 1)
     member = np.zeros(1, TYPES.members)
     member["id_lo"] = 77
     with pytest.raises(KeyError, match="4d"):
-        changes.candidates_of(TYPES, member, known)
+        locate(member, known)

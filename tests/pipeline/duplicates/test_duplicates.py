@@ -3,6 +3,7 @@
 import json
 import random
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from pipeline.duplicates.dedup_audit import audit
 from pipeline.duplicates.duplicate_output import draw_matrix, render_audit, render_report
 from pipeline.duplicates.duplicate_report import duplicate_report
 from pipeline.duplicates.reference_shingles import reference_shingles, reference_words
+from pipeline.duplicates.site_pairs import site_text_pairs
 from pipeline.duplicates.stored_minhashes import shingle_number, to_datasketch
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import locate_inputs
@@ -134,6 +136,28 @@ def test_an_audit_finds_what_is_missed_and_what_is_wrong(project, removed):
     text = shown(render_audit, strict)
     assert "precision 0.7778: of 9 removals, 2 are wrong" in text
     assert "http://three.example/near" in text
+
+
+def page(words, url):
+    return SimpleNamespace(url=url, shingles=np.array(sorted(words), np.uint64))
+
+
+def test_the_audit_tells_pages_that_share_the_text_of_their_site_from_copies():
+    notice = range(300)
+    texts = {
+        f"p{n}": page([*notice, *range(1000 * n, 1000 * n + 30)], f"http://a.example/{n}")
+        for n in range(1, 6)
+    }
+    texts["copy"] = page([*texts["p1"].shingles.tolist(), 9, *range(90_000, 90_010)], "http://A.example/copy")
+    texts["far"] = page([*notice, *range(80_000, 80_030)], "http://b.example/1")
+    texts["empty"] = page(notice, "http://a.example/empty")
+    ids = sorted(texts)
+    pairs = [(one, other) for at, one in enumerate(ids) for other in ids[at + 1 :]]
+    found = site_text_pairs(texts, pairs, pairs)
+    assert ("p2", "p3") in found
+    assert ("copy", "p2") in found
+    assert not [pair for pair in found if pair in {("copy", "p1"), ("far", "p1")} or "empty" in pair]
+    assert site_text_pairs(texts, [("p2", "p3")], [("p2", "p3")]) == set()
 
 
 def test_an_audit_of_a_sample_takes_the_witnesses_with_it(project, removed):

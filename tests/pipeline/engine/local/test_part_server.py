@@ -18,6 +18,7 @@ from pipeline.engine.messages import (
     OpenObject,
     OutputDigest,
     ReadObject,
+    ReadSpans,
     SealPart,
     StampObject,
     WriteOutput,
@@ -57,6 +58,21 @@ def test_an_input_is_read_where_it_is_asked_for(server):
     assert server.respond(ReadObject("in/0", 1 << 40, 5)) == ObjectBytes(b"")
 
 
+def test_spans_are_joined_up_to_the_size_of_a_message(server):
+    wide = [(at, 3) for at in range(0, 900_000, 100_001)]
+    close = [(7, 5), (9, 2), (9, 0), (20, 3), (999_995, 50), (1 << 40, 5), (0, 2)]
+    for spans in (wide, close, [], [(0, messages.CHUNK_BYTES)] * 2):
+        whole = b"".join((b"0123456789" * 100_000)[at : at + length] for at, length in spans)
+        assert server.respond(ReadSpans("in/0", spans)) == ObjectBytes(whole[: messages.CHUNK_BYTES])
+
+
+def test_any_number_of_spans_of_any_length_is_read(server):
+    spans = [(at, 2) for at in range(0, 100_000, 10)] + [(0, 1_000_000)] * 3
+    whole = b"".join((b"0123456789" * 100_000)[at : at + length] for at, length in spans)
+    assert PartStore(server.respond).read_spans("in/0", spans) == whole
+    assert PartStore(server.respond).read_spans("in/0", []) == b""
+
+
 def test_it_reads_like_a_file(server):
     store = PartStore(server.respond)
     assert store.read("in/0") == b"0123456789" * 100_000
@@ -69,7 +85,10 @@ def test_it_reads_like_a_file(server):
 
 
 @pytest.mark.parametrize("name", ["other", "manifests/double/main/part-0.json", NAME, "../secret", ""])
-@pytest.mark.parametrize("ask", [OpenObject, StampObject, lambda name: ReadObject(name, 0, 1)])
+@pytest.mark.parametrize(
+    "ask",
+    [OpenObject, StampObject, lambda name: ReadObject(name, 0, 1), lambda name: ReadSpans(name, [(0, 1)])],
+)
 def test_what_the_part_is_not_made_from_cannot_be_read(server, ask, name):
     answer = server.respond(ask(name))
     assert isinstance(answer, ErrorMessage)
@@ -157,6 +176,8 @@ def test_a_full_disk_ends_the_run_in_one_line(server, monkeypatch):
         ReadObject("in/0", -1, 5),
         ReadObject("in/0", 1 << 63, 5),
         ReadObject("in/0", 0, 1 << 30),
+        ReadSpans("in/0", [(0, 1 << 30)]),
+        ReadSpans("in/0", [(0, 1)] * 5_000),
         OpenObject("x" * 2_000),
         SealPart({"in": -1}, {}, 0.0, 0.0),
         SealPart({"\x1b[2J": 1}, {}, 0.0, 0.0),
