@@ -3,7 +3,7 @@
 usage: python bench/parity_fineweb2.py CHECKOUT TEXTS [--show RULE ...] [--theirs FILE]
 
 CHECKOUT is a working tree of github.com/huggingface/fineweb-2 at commit d0defb24f193bb9a5a11b8b14524a03c4858e1b6. TEXTS
-is a JSON lines file with `text`, `url` and `language` (`bench/corpus.py --language CODE` makes one for a language). Both
+is a JSON lines file with `text`, `url` and `language` (`bench/corpus.py --language CODE` makes one). Both
 sides take the language from there: FineWeb-2's own model and scores are not compared. A verdict agrees if both keep or
 both drop. --show prints the texts on which a rule disagrees; --theirs reuses the output of an earlier run of the peer.
 Prints one JSON line for each rule and each language, and one for the speed.
