@@ -25,7 +25,7 @@ LARGE = {
     "one line": "'some words and others, ' * (10**8 // 23)",
     "brackets": "'(' * 10**8",
     "emoji": "'\\U0001f600' * 10**7",
-    "numbers": "' '.join(map(str, range(3_000_000)))",
+    "numbers": "' '.join(map(str, range(10**6)))",
     "tiny lines": "'ab\\n' * 10**6",
     "sentences": "''.join(f'It is {n}.\\n' for n in range(3 * 10**5))",
 }
