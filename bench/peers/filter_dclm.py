@@ -17,6 +17,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
@@ -55,13 +56,11 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 def steps(checkout: Path) -> list[Step]:
     """Return the steps of the configuration that look at texts, in order."""
-    import yaml  # noqa: PLC0415 - after the paths are set
-
     modules = imported(checkout)
     named = checkout / "baselines/baselines_configs/dclm_baseline_refinedweb.yaml"
     wanted = {name for names in GROUPS.values() for name in names}
     found: list[Step] = []
-    for step in yaml.safe_load(named.read_text())[0]["steps"]:
+    for step in import_module("yaml").safe_load(named.read_text())[0]["steps"]:
         name = step.pop("func")
         if name in wanted:
             found.append((name, step_function(modules, name, step)))
@@ -73,11 +72,8 @@ def imported(checkout: Path) -> Sequence[ModuleType]:
     os.chdir(checkout)
     sys.path[:0] = [str(checkout), str(checkout / "baselines")]
     sys.modules.update(dict.fromkeys(UNUSED, MagicMock()))
-    from baselines.mappers import modifiers  # noqa: PLC0415
-    from baselines.mappers.enrichers import enrichers  # noqa: PLC0415
-    from baselines.mappers.filters import content_filters, metadata_filters  # noqa: PLC0415
-
-    return content_filters, modifiers, enrichers, metadata_filters
+    names = ("filters.content_filters", "modifiers", "enrichers.enrichers")
+    return [import_module(f"baselines.mappers.{name}") for name in names]
 
 
 def step_function(

@@ -12,19 +12,23 @@ tokenizers are loaded, number of documents, versions.
 import argparse
 import csv
 import json
+import sys
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import yaml
 from datatrove.pipeline.filters import FineWebQualityFilter, GopherQualityFilter, GopherRepetitionFilter
 from datatrove.pipeline.filters.base_filter import BaseFilter
 from datatrove.utils._import_utils import ASSETS_PATH
 from datatrove.utils.text import split_into_parts
-from filter_datatrove import verdict
 from loguru import logger
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.peers.filter_datatrove import verdict
 
 Rules = dict[str, Sequence[BaseFilter]]
 
@@ -32,7 +36,9 @@ Rules = dict[str, Sequence[BaseFilter]]
 def rules(checkout: Path, code: str) -> Rules:
     """Return the filters alone and the chain for a language."""
     name = config_name(checkout, code)
-    limits: dict[str, Any] = yaml.safe_load((checkout / "configs" / f"{name}.yml").read_text())
+    limits: dict[str, Any] = import_module("yaml").safe_load(
+        (checkout / "configs" / f"{name}.yml").read_text()
+    )
     repetition = GopherRepetitionFilter(
         language=name,
         dup_para_frac=0,

@@ -1,7 +1,7 @@
 """Words as DCLM counts them: two kinds, and neither is that of `filters.word_tokens`.
 
-Source: mlfoundations/dclm, baselines/mappers/core_utils.py, `split_words`. Both kinds leave out what does not
-begin with a letter or a digit.
+Source: mlfoundations/dclm, the function split_words of baselines/mappers/core_utils.py. Both kinds leave out what does
+not begin with a letter or a digit.
 
 1. The length of a page and the words that its lines lose are counted with fastText's tokenizer: runs of characters
    between ASCII white space or NUL. A no-break space does not end a run.
