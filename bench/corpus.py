@@ -3,7 +3,8 @@
 usage: python bench/corpus.py OUT [--language en] [--most 1000] INPUT...
 
 An INPUT is a JSON lines file with `text` (`.jsonl` or `.jsonl.zst`), an archive of text files or of HTML pages
-(`.tar.zst`), or a directory of HTML pages. At most `--most` documents are taken of each, at even distances. Texts of
+(`.tar.zst`), a directory of HTML pages, or a table of a language and a sentence a line (`.tsv.zst`), of which
+`SENTENCES` of --language make a text. At most `--most` documents are taken of each, at even distances. Texts of
 books are cut into pieces of about 5,000 characters at blank lines. HTML pages give their main text. Only texts that are
 recognised as the language stay; equal texts stay once. Prints the counts by input.
 """
@@ -26,6 +27,7 @@ from extract.html import extract
 from filters.models.language import LID176_THRESHOLD, load_language_model
 
 PIECE = 5000
+SENTENCES = 20
 Body = tuple[str, bytes | str | Path]
 
 
@@ -43,7 +45,7 @@ def main() -> None:
     seen = set[str]()
     with args.out.open("w", encoding="utf-8") as out, Pool(2) as pool:
         for source in args.inputs:
-            bodies = list(documents(source))
+            bodies = list(sentences(source, args.language) if ".tsv" in source.name else documents(source))
             step = max(len(bodies) / args.most, 1)
             chosen = [bodies[int(number * step)] for number in range(min(args.most, len(bodies)))]
             count = 0
@@ -54,7 +56,7 @@ def main() -> None:
                 found = recognise(text)
                 if found.code == args.language and found.score > LID176_THRESHOLD:
                     count += 1
-                    row = {"source": source.name, "url": url, "text": text}
+                    row = {"source": source.name, "url": url, "text": text, "language": args.language}
                     out.write(json.dumps(row, ensure_ascii=True) + "\n")
             print(source.name, len(bodies), len(chosen), count, flush=True)
 
@@ -80,6 +82,15 @@ def documents(source: Path) -> Iterator[Body]:
         if line:
             row = json.loads(line)
             yield row.get("url") or f"https://texts.example.org/{number}", row["text"]
+
+
+def sentences(source: Path, language: str) -> Iterator[Body]:
+    """Yield texts of the sentences of a language, a sentence a line."""
+    data = zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(source.read_bytes()).read()
+    rows = (line.split("\t", 1) for line in data.decode().split("\n") if line)
+    found = [text for code, text in rows if code == language]
+    for start in range(0, len(found), SENTENCES):
+        yield f"https://sentences.example.org/{start}", "\n".join(found[start : start + SENTENCES])
 
 
 def members(source: Path) -> Iterator[tuple[str, bytes]]:

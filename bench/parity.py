@@ -101,7 +101,7 @@ def compare(texts: Path, theirs: Path, show: Sequence[str]) -> tuple[dict[str, A
     with texts.open(encoding="utf-8") as ours_file, theirs.open(encoding="utf-8") as theirs_file:
         for line, answer in zip(ours_file, theirs_file, strict=True):
             row, other = json.loads(line), json.loads(answer)
-            document = SimpleNamespace(id="", text=row["text"], url=row["url"])
+            document = SimpleNamespace(id="", text=row["text"], url=row["url"], license="")
             for name, chosen in RULES.items():
                 begun = time.process_time()
                 verdict = judge(document, ENGLISH, chosen)  # type: ignore[arg-type]

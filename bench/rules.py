@@ -4,7 +4,8 @@ usage: python bench/rules.py TEXTS [--rounds 1]
 
 TEXTS is a JSON lines file with `text` and `url` (`bench/corpus.py` makes one). The chain is that of FineWeb: words of
 URLs and blocked domains (with datatrove's own lists, from its package), language (lid.176.ftz on both sides), Gopher
-repetition and quality, C4 with line editing, FineWeb. Each side runs in a process of its own, in turn; CPU is user +
+repetition and quality, C4 with line editing, FineWeb; then e-mail and IP addresses are masked in what is kept
+(datatrove's PIIFormatter). Each side runs in a process of its own, in turn; CPU is user +
 system time after models and lists are loaded. Prints one JSON line: the best round of each side, the ratio, and the
 share of documents on which both agree.
 """
@@ -30,6 +31,7 @@ from filters.rules.addresses import UrlWords
 from filters.rules.c4 import C4
 from filters.rules.fineweb import FineWeb
 from filters.rules.gopher import GopherQuality, GopherRepetition
+from filters.signals.pii import PiiMasking
 from filters.url_blocklist import UrlBlocklist
 
 LISTS = {"hard": "banned_words.txt", "soft": "soft_banned_words.txt", "parts": "banned_subwords.txt"}
@@ -91,16 +93,17 @@ def run_ours(texts: Path, out: Path) -> dict[str, float]:
         GopherQuality(),
         C4(terminal=False),
         FineWeb(),
+        PiiMasking(kinds=("email", "ip")),
     )
     recognise = load_language_model("lid.176")
     rows = [json.loads(line) for line in texts.read_text(encoding="utf-8").split("\n") if line]
-    warm = SimpleNamespace(id="", text="Warm up. " * 100, url="https://example.org/")
+    warm = SimpleNamespace(id="", text="Warm up. " * 100, url="https://example.org/", license="")
     judge(warm, recognise(warm.text), chain)  # type: ignore[arg-type]
     kept = 0
     begun = time.process_time()
     with out.open("w", encoding="utf-8") as written:
         for row in rows:
-            document = SimpleNamespace(id="", text=row["text"], url=row["url"])
+            document = SimpleNamespace(id="", text=row["text"], url=row["url"], license="")
             reason = "blocked" if blocklist.blocks(row["url"]) else ""
             if not reason:
                 verdict = judge(document, recognise(document.text), chain)  # type: ignore[arg-type]

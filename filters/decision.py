@@ -63,7 +63,10 @@ def reasons_of(rule: Rule, rows: MeasuredRows) -> Texts:
     found = np.full(len(rows), "", dtype=np.object_)
     if rule.name in rows.reasons:
         found[:] = rows.reasons[rule.name]
+    present = set(rows.languages.tolist())
     for threshold in thresholds_of(rule):
+        if not any(map(threshold.applies_to, present)):
+            continue
         found[crosses(threshold, rule.name, rows) & (found == "")] = threshold.reason
     return found
 

@@ -51,8 +51,8 @@ class Lexicon(dict[str, int]):
         self._run_tokens = np.zeros(1024, dtype=np.int64)
         self._texts: list[str] = []
         self._token_facts: list[tuple[int, int, int, int]] = []
-        self._facts = np.zeros((1024, 2), dtype=np.int64)
-        self._known_facts = 0
+        self._lengths = np.zeros(1024, dtype=np.int64)
+        self._known_lengths = 0
 
     @property
     def is_full(self) -> bool:
@@ -112,11 +112,11 @@ class Lexicon(dict[str, int]):
 
     def lengths(self, tokens: IntArray) -> IntArray:
         """Return the number of characters of each token, given the numbers of the tokens."""
-        return self._facts_of(tokens)[:, 0]
-
-    def are_words(self, tokens: IntArray) -> npt.NDArray[np.bool_]:
-        """Return which tokens are words, given the numbers of the tokens."""
-        return self._facts_of(tokens)[:, 1] > 0
+        if self._known_lengths < len(self._texts):
+            more = np.array(list(map(len, self._texts[self._known_lengths :])), dtype=np.int64)
+            self._lengths = _appended(self._lengths, self._known_lengths, more)
+            self._known_lengths = len(self._texts)
+        return self._lengths[tokens]
 
     def token_number(self, token: str) -> int:
         """Return the number of a token; -1 if no run has had it."""
@@ -125,13 +125,6 @@ class Lexicon(dict[str, int]):
     def token_texts(self, tokens: IntArray) -> list[str]:
         """Return the texts of tokens, given their numbers."""
         return [self._texts[number] for number in tokens.tolist()]
-
-    def _facts_of(self, tokens: IntArray) -> IntArray:
-        if self._known_facts < len(self._texts):
-            more = np.array([facts[:2] for facts in self._token_facts[self._known_facts :]], dtype=np.int64)
-            self._facts = _appended(self._facts, self._known_facts, more)
-            self._known_facts = len(self._texts)
-        return self._facts[tokens]
 
     def _add_token(self, text: str) -> int:
         number = self._tokens[text] = len(self._texts)

@@ -62,9 +62,7 @@ class AnalyzedText:
     def tokens(self) -> list[str]:
         """Words and symbols in order, as `filters.word_tokens` splits them."""
         lexicon = self._counts.lexicon
-        numbers = (
-            lexicon.tokens(lexicon.rows(lexicon.numbers(_runs(piece)))) for piece in _pieces(self.text)
-        )
+        numbers = (lexicon.tokens(lexicon.rows(lexicon.numbers(_runs(piece)))) for piece in pieces(self.text))
         return [text for some in numbers for text in lexicon.token_texts(some)]
 
     @cached_property
@@ -136,7 +134,7 @@ class AnalyzedText:
         """
         count, has_ended = len(self.lines), False
         lexicon = current_lexicon(english=self._is_english)
-        for piece in _pieces(self.text):
+        for piece in pieces(self.text):
             rows = self._counts.only_rows
             if rows is None:
                 rows = lexicon.rows(lexicon.numbers(_runs(piece)))
@@ -169,13 +167,7 @@ class AnalyzedText:
 
     def runs(self) -> Iterator[str]:
         """Yield the runs of characters without white space, in order."""
-        return chain.from_iterable(piece.split() for piece in _pieces(self.text))
-
-    @property
-    def first_words(self) -> tuple[IntArray, IntArray]:
-        """The numbers and the lengths of those of the first `MAX_NUMBERED` tokens that are words."""
-        words = self.first_tokens[self._counts.lexicon.are_words(self.first_tokens)]
-        return words, self._counts.lexicon.lengths(words)
+        return chain.from_iterable(piece.split() for piece in pieces(self.text))
 
     @property
     def _is_english(self) -> bool:
@@ -187,8 +179,8 @@ class AnalyzedText:
         totals = np.zeros(len(columns.COLUMNS), dtype=np.int64)
         tokens: list[IntArray] = [np.zeros(0, dtype=np.int64)]
         numbered = 0
-        pieces = _pieces(self.text)
-        for piece in pieces:
+        parts = pieces(self.text)
+        for piece in parts:
             if numbered >= MAX_NUMBERED:
                 lexicon = current_lexicon(english=self._is_english)  # another one if the first is full
             rows = lexicon.rows(lexicon.numbers(_runs(piece)))
@@ -200,7 +192,7 @@ class AnalyzedText:
             lexicon=first,
             totals=totals.tolist(),
             first_tokens=tokens[1] if len(tokens) == 2 else np.concatenate(tokens)[:MAX_NUMBERED],
-            only_rows=rows if len(pieces) == 1 else None,
+            only_rows=rows if len(parts) == 1 else None,
         )
 
     def _is_space(self, edit: Edit) -> bool:
@@ -224,19 +216,19 @@ def _runs(text: str) -> list[str]:
     return text.split() if text.isascii() else spaced(text).split()
 
 
-def _pieces(text: str) -> list[str]:
+def pieces(text: str) -> list[str]:
     """Return a long text in pieces, cut behind white space. A piece is longer than `PIECE` only if it has no white
     space behind that.
     """
     if len(text) <= PIECE:
         return [text]
-    pieces, start = [], 0
+    parts, start = [], 0
     while start < len(text):
         found = _SPACE.search(text, min(start + PIECE, len(text)))
         end = found.end() if found else len(text)
-        pieces.append(text[start:end])
+        parts.append(text[start:end])
         start = end
-    return pieces
+    return parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ follow a verdict without any text (`filters.decision`), the change of a threshol
 the rule without thresholds, which measures everything and drops nothing for a measurement (`relaxed`).
 
 A rule that is not registered here has no thresholds: the reason that it gave is stored and applies as it is. That holds
-for rules of users, for words in URLs, and for FineWeb-2's rules, whose limits depend on the language.
+for rules of users, for words in URLs and for `dclm_urls`.
 """
 
 import difflib
@@ -22,6 +22,7 @@ from filters.rules.c4 import C4
 from filters.rules.code_lines import CodeLines
 from filters.rules.dclm import DclmQuality, DclmRepetition
 from filters.rules.fineweb import UNPUNCTUATED_LANGUAGES, FineWeb
+from filters.rules.fineweb2 import ByLanguage
 from filters.rules.gopher import GopherQuality, GopherRepetition
 from filters.rules.lengths import Length
 from filters.rules.refinedweb import RefinedWebLines
@@ -41,13 +42,25 @@ class Threshold:
     drops: Comparison
     value: float
     parameter: str = ""
-    """Parameter of the rule that holds the value: a field, or `field.n` for the entry of `n` in a field of pairs."""
+    """Parameter of the rule that holds the value: a field, or `field.n` for the entry of `n` in a field of pairs. If
+    the rule has limits by language, the code of a language stands before it: `de.top.3`."""
     is_for_spaced: bool = False
     """Whether it applies only to scripts that put spaces between words."""
     languages: frozenset[str] | None = None
     """Languages to which it applies; None for all."""
     except_languages: frozenset[str] = frozenset()
     """Languages to which it does not apply."""
+
+    @property
+    def is_of_one_language(self) -> bool:
+        """Whether the parameter belongs to the limits of one language."""
+        return self.parameter.partition(".")[0] in (self.languages or ())
+
+    def applies_to(self, language: str) -> bool:
+        """Return whether it applies to texts in `language`."""
+        return (
+            self.languages is None or language in self.languages
+        ) and language not in self.except_languages
 
 
 def spaced_column(rule: str) -> str:
@@ -212,6 +225,21 @@ def _(rule: FineWeb) -> tuple[Threshold, ...]:
     )
 
 
+@thresholds_of.register
+def _(rule: ByLanguage) -> tuple[Threshold, ...]:
+    own = frozenset(rule.by_language)
+    found = [
+        replace(each, except_languages=each.except_languages | own) for each in thresholds_of(rule.default)
+    ]
+    for code, of_language in rule.by_language.items():
+        found += [
+            replace(each, languages=frozenset({code}), parameter=f"{code}.{each.parameter}")
+            for each in thresholds_of(of_language)
+            if each.applies_to(code)
+        ]
+    return tuple(found)
+
+
 def _minimum(rule: Rule, reason: str, measurement: str, parameter: str) -> Threshold:
     value = getattr(rule, parameter)
     return Threshold(reason=reason, measurement=measurement, drops="<", value=value, parameter=parameter)
@@ -224,6 +252,8 @@ def _maximum(rule: Rule, reason: str, measurement: str, parameter: str) -> Thres
 
 def relaxed(rule: Rule) -> Rule:
     """Return the rule with thresholds that no measurement reaches: it measures everything before it gives a reason."""
+    if isinstance(rule, ByLanguage):
+        return rule.each(lambda _, of_language: relaxed(of_language))
     for threshold in thresholds_of(rule):
         if threshold.parameter:
             limit = -math.inf if threshold.drops[0] == "<" else math.inf
@@ -236,6 +266,9 @@ def measuring_recipe(rule: Rule) -> dict[str, Any]:
 
     The languages of the rule on languages are thresholds too, because the language of each document is stored.
     """
+    if isinstance(rule, ByLanguage):
+        by_language = {code: measuring_recipe(each) for code, each in rule.by_language.items()}
+        return {**measuring_recipe(rule.default), "by_language": by_language}
     recipe = dict(rule.recipe)
     for threshold in thresholds_of(rule):
         recipe.pop(threshold.parameter.partition(".")[0], None)
@@ -248,7 +281,8 @@ def measuring_recipe(rule: Rule) -> dict[str, Any]:
 
 def with_thresholds(rules: Sequence[Rule], values: Mapping[str, float]) -> tuple[Rule, ...]:
     """Return the rules with other thresholds. A key is `rule.parameter`, such as `gopher_quality.fewest_words`, or
-    `rule.parameter.n` for n-grams of `n` words.
+    `rule.parameter.n` for n-grams of `n` words. If the rule has limits by language, such a key sets those of all
+    languages, and `rule.de.parameter` sets that of one, whatever their order.
 
     Raise `InputError` if there is no such rule or threshold, or if a number that must be whole is not.
     """
@@ -259,7 +293,7 @@ def with_thresholds(rules: Sequence[Rule], values: Mapping[str, float]) -> tuple
         for threshold in thresholds_of(rule)
         if threshold.parameter
     }
-    for key, value in values.items():
+    for key, value in sorted(values.items(), key=lambda each: each[0].count(".")):
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
             hint = f"; did you mean {near[0]!r}?" if near else "; its rules have no thresholds"
@@ -275,6 +309,10 @@ def with_thresholds(rules: Sequence[Rule], values: Mapping[str, float]) -> tuple
 def _with_parameter(rule: Any, parameter: str, value: float) -> Rule:
     """Return the rule with another value. Raise `ValueError` if it must be whole and is not."""
     field, _, n = parameter.partition(".")
+    if isinstance(rule, ByLanguage):
+        if field in rule.by_language:
+            return rule.each(lambda code, each: _with_parameter(each, n, value) if code == field else each)
+        return rule.each(lambda _, each: _with_parameter(each, parameter, value))
     if n:
         pairs = getattr(rule, field)
         return _replaced(
@@ -290,3 +328,20 @@ def _with_parameter(rule: Any, parameter: str, value: float) -> Rule:
 def _replaced(rule: Any, field: str, value: Any) -> Rule:
     changed: Rule = replace(rule, **{field: value})
     return changed
+
+
+def restored(rule: Any, recipe: Mapping[str, Any]) -> Any:
+    """Return the rule with the thresholds of a recipe that was read from JSON."""
+    if isinstance(rule, ByLanguage):
+        limits = recipe["by_language"]
+        return rule.each(lambda code, each: restored(each, limits[code] if code else recipe))
+    for field in {each.parameter.partition(".")[0] for each in thresholds_of(rule)} - {""}:
+        rule = replace(rule, **{field: _pairs(recipe[field])})
+    return rule
+
+
+def _pairs(value: Any) -> Any:
+    """Return a list or an object of JSON as the pairs that a rule holds, and any other value as it is."""
+    if isinstance(value, dict):
+        return tuple(value.items())
+    return tuple(map(tuple, value)) if isinstance(value, list) else value

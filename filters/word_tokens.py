@@ -100,6 +100,7 @@ _CONTRACTED = ("ll", "d", "ve", "m", "ma", "s", "re", "nt", "not", "na", "ta", "
 """Ends of all contractions without an apostrophe."""
 _LONGEST_KNOWN = 12
 """Longest abbreviation, contraction or emoticon."""
+_LONGEST_EMOTICON = 5
 
 
 def split_run(run: str, *, english: bool) -> list[str]:  # noqa: C901, PLR0912 - one loop with the order of the algorithm
@@ -166,8 +167,10 @@ def _joined(tokens: list[str]) -> Iterator[str]:
     at = 0
     while at < len(tokens):
         for count in (4, 3, 2):
+            if at + count > len(tokens):
+                continue
             text = "".join(tokens[at : at + count])
-            if at + count <= len(tokens) and (text in _ABBREVIATIONS or _EMOTICON.fullmatch(text)):
+            if len(text) <= _LONGEST_KNOWN and (text in _ABBREVIATIONS or _is_emoticon(text)):
                 break
         else:
             count, text = 1, tokens[at]
@@ -185,7 +188,11 @@ def _known(text: str) -> list[str] | None:
         return None
     if (found := _CONTRACTION.fullmatch(text)) is not None:
         return [part for part in found.groups() if part]
-    return [text] if text in _ABBREVIATIONS or _EMOTICON.fullmatch(text) else None
+    return [text] if text in _ABBREVIATIONS or _is_emoticon(text) else None
+
+
+def _is_emoticon(text: str) -> bool:
+    return len(text) <= _LONGEST_EMOTICON and _EMOTICON.fullmatch(text) is not None
 
 
 def _prefix(run: str, low: int, high: int) -> int:

@@ -36,11 +36,12 @@ def _word(marks: str) -> str:
     return rf"[^\W_]+(?:[{marks}][^\W_]*|{within})*" if marks else rf"[^\W_]+(?:{within})*"
 
 
-_MARKS = _marks()
-_MARK = re.compile(f"[{_MARKS}]")
+MARKS = _marks()
+"""All combining marks, as ranges of a character class."""
+_MARK = re.compile(f"[{MARKS}]")
 # Patterns with marks take twice the time, and most texts have no marks.
-_PLAIN_WORD, _MARKED_WORD = (re.compile(_word(marks)) for marks in ("", _MARKS))
-_UNSPACED_WORD = re.compile(rf"(?![{_MARKS}])(?=\w)[{UNSPACED}][{_MARKS}]*")
+_PLAIN_WORD, _MARKED_WORD = (re.compile(_word(marks)) for marks in ("", MARKS))
+_UNSPACED_WORD = re.compile(rf"(?![{MARKS}])(?=\w)[{UNSPACED}][{MARKS}]*")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _WORD_MARKS = dict.fromkeys(map(ord, "\u1361\u0f0b"), " ")
 _WORD_MARK = re.compile("[\u1361\u0f0b]")

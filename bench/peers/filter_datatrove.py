@@ -5,7 +5,8 @@ usage: filter_datatrove.py TEXTS OUT [--lid FILE] [--only NAME ...]
 A line of TEXTS has `text` and `url`. A line of OUT has for each rule and chain the reason of the drop, or an empty
 string; and hashes of the edited texts of kept documents. Prints one JSON line: CPU seconds of each chain after
 everything is loaded, number of documents, versions. With --lid, the fastText model lid.176, there is also the chain
-`chain_english`: URL, language, Gopher twice, C4 with lines, FineWeb. --only runs some of the rules and chains.
+`chain_english`: URL, language, Gopher twice, C4 with lines, FineWeb, and the formatter of e-mail and IP addresses.
+--only runs some of the rules and chains.
 """
 
 import argparse
@@ -26,12 +27,13 @@ from datatrove.pipeline.filters import (
     URLFilter,
 )
 from datatrove.pipeline.filters.base_filter import BaseFilter
+from datatrove.pipeline.formatters import PIIFormatter
 from datatrove.utils.lid import FT176LID
 from datatrove.utils.text import split_into_parts
 from loguru import logger
 from tldextract import TLDExtract
 
-Rules = dict[str, Sequence[BaseFilter]]
+Rules = dict[str, Sequence[BaseFilter | PIIFormatter]]
 
 
 def rules() -> Rules:
@@ -56,10 +58,13 @@ def rules() -> Rules:
     }
 
 
-def verdict(filters: Sequence[BaseFilter], text: str, url: str) -> tuple[str, str]:
+def verdict(filters: Sequence[BaseFilter | PIIFormatter], text: str, url: str) -> tuple[str, str]:
     """Return the reason of the first filter that drops a document, or an empty string; and the text that is left."""
     document = Document(text=text, id="", metadata={"url": url})
     for each in filters:
+        if isinstance(each, PIIFormatter):
+            document.text = each.format(document.text)
+            continue
         try:
             result = each.filter(document)
         except (ZeroDivisionError, AssertionError) as error:
@@ -85,7 +90,12 @@ def main() -> None:
     every = rules()
     if args.lid:
         FT176LID.MODEL_URL = str(args.lid)
-        every["chain_english"] = [*every["url"], LanguageFilter("en"), *every["chain_fineweb"]]
+        every["chain_english"] = [
+            *every["url"],
+            LanguageFilter("en"),
+            *every["chain_fineweb"],
+            PIIFormatter(),
+        ]
     every = {name: filters for name, filters in every.items() if not args.only or name in args.only}
     for filters in every.values():
         verdict(filters, "Warm up. " * 100, "https://example.org/")  # loads spaCy and the lists

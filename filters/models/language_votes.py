@@ -61,7 +61,9 @@ def model_versions() -> dict[str, str]:
 
 def clean(text: str) -> str:
     """Return a text on one line, without the characters that a model refuses."""
-    return " ".join(_REFUSED.sub(" ", text).split())
+    line = " ".join(text.split())
+    # No character that is refused is printable. The pattern takes longer than the rest.
+    return line if line.isprintable() else " ".join(_REFUSED.sub(" ", line).split())
 
 
 def cld2_vote(text: str) -> Shares:

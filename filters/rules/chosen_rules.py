@@ -18,6 +18,7 @@ from filters.rules.boilerplate import Boilerplate
 from filters.rules.c4 import C4
 from filters.rules.code_lines import CodeLines
 from filters.rules.dclm import DclmQuality, DclmRepetition
+from filters.rules.dclm_urls import DclmUrls
 from filters.rules.fineweb import FineWeb
 from filters.rules.gopher import GopherQuality, GopherRepetition
 from filters.rules.lengths import Length
@@ -33,6 +34,7 @@ RULES: Mapping[str, Any] = {
         C4,
         FineWeb,
         RefinedWebLines,
+        DclmUrls,
         DclmQuality,
         DclmRepetition,
         UrlWords,

@@ -6,10 +6,10 @@ The thresholds are Gopher's, but not what is measured (datatrove's reading is `r
 letters and stop words look at runs of characters without white space; the symbols are counted together; `*` and `●`
 are bullets too; stop words count each time, in any case; repeated units count with their first occurrence, relative
 to their own characters; n-grams are those of words without punctuation; of several most frequent n-grams the longest
-counts; and a text in which no n-gram occurs twice passes.
+counts; and a text in which no n-gram occurs twice passes. Words are those of `filters.rules.dclm_words`.
 
-Unlike there, words are those of `filters.word_tokens` instead of Unicode segmentation. The removal of addresses from
-the text is not part of it.
+Unlike there, other languages than English need no stop words; and in scripts without spaces the words that are counted
+are those of `filters.word_tokens`, and have any length.
 """
 
 from collections import Counter
@@ -20,8 +20,9 @@ from typing import Any, ClassVar
 
 from filters.characters import has_letter
 from filters.ngrams import repeated_ngrams
+from filters.rules.dclm_words import DCLM_WORDS_VERSION, numbered_words, word_count
 from filters.rules.gopher import STOP_WORDS
-from filters.text import ANALYSIS_VERSION, AnalyzedText, Finding
+from filters.text import ANALYSIS_VERSION, AnalyzedText, Finding, pieces
 
 SYMBOLS = ("#", "...", ". . .", "…")
 BULLETS = ("●", "•", "*", "-")
@@ -56,25 +57,26 @@ class DclmQuality:
     @property
     def recipe(self) -> Mapping[str, Any]:
         """Every parameter that can change a verdict."""
-        return {**asdict(self), "analysis": ANALYSIS_VERSION}
+        return {**asdict(self), "analysis": ANALYSIS_VERSION, "words": DCLM_WORDS_VERSION}
 
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure everything, and drop the document for the first exceeded limit."""
-        runs = characters = without_letter = stop_words = 0
-        for run in text.runs():
-            runs += 1
-            characters += len(run)
-            without_letter += not has_letter(run)
-            stop_words += run.lower() in STOP_WORDS
-        lines = text.lines
-        per_run, per_line = 1 / max(runs, 1), 1 / max(len(lines), 1)
+        runs = characters = with_letter = stop_words = 0
+        for piece in pieces(text.text):
+            found = piece.split()
+            runs += len(found)
+            characters += sum(map(len, found))
+            with_letter += sum(map(has_letter, found))
+            stop_words += sum(map(STOP_WORDS.__contains__, map(str.lower, found)))
+        lines = list(map(str.strip, text.lines))
+        run_count, line_count = max(runs, 1), max(len(lines), 1)
         measured = {
-            "dclm_words": float(text.word_count),
-            "dclm_mean_word_length": characters * per_run,
-            "dclm_symbols_per_word": sum(map(text.text.count, SYMBOLS)) * per_run,
-            "dclm_bullet_lines": sum(line.startswith(BULLETS) for line in lines) * per_line,
-            "dclm_ellipsis_lines": sum(line.endswith(ELLIPSES) for line in lines) * per_line,
-            "dclm_words_without_letter": without_letter * per_run,
+            "dclm_words": float(word_count(text)),
+            "dclm_mean_word_length": characters / run_count,
+            "dclm_symbols_per_word": sum(map(text.text.count, SYMBOLS)) / run_count,
+            "dclm_bullet_lines": sum(line.startswith(BULLETS) for line in lines) / line_count,
+            "dclm_ellipsis_lines": sum(line.endswith(ELLIPSES) for line in lines) / line_count,
+            "dclm_words_without_letter": (runs - with_letter) / run_count,
             "dclm_stop_words": float(stop_words),
         }
         is_short = measured["dclm_mean_word_length"] < self.shortest_mean
@@ -129,15 +131,18 @@ class DclmRepetition:
     def recipe(self) -> Mapping[str, Any]:
         """Every parameter that can change a verdict."""
         top, repeated = ([list(pair) for pair in pairs] for pairs in (self.top, self.repeated))
-        return {**asdict(self), "top": top, "repeated": repeated, "analysis": ANALYSIS_VERSION}
+        return {**asdict(self), "top": top, "repeated": repeated, "words": DCLM_WORDS_VERSION}
 
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure everything, and drop the document for the first exceeded limit."""
-        paragraphs = [part for part in text.text.split("\n\n") if part]
+        lines = list(map(str.strip, text.lines))
+        if not lines:
+            return Finding(measurements={}, reason="empty")
+        paragraphs = [part for each in text.text.split("\n\n") if (part := each.strip())]
         limits: list[tuple[str, float, str]] = []
         measured: dict[str, float] = {}
         for what, units, most, most_characters in (
-            ("line", [line for line in text.text.split("\n") if line], self.lines, self.line_characters),
+            ("line", lines, self.lines, self.line_characters),
             ("paragraph", paragraphs, self.paragraphs, self.paragraph_characters),
         ):
             shares = _repeated_shares(units)
@@ -146,7 +151,7 @@ class DclmRepetition:
             limits += zip(
                 names, (most, most_characters), (name.removeprefix("dclm_") for name in names), strict=True
             )
-        words, lengths = text.first_words
+        words, lengths = numbered_words(text.text)
         total = max(int(lengths.sum()), 1)
         tops, wanted = dict(self.top), dict((*self.top, *self.repeated))
         for found in islice(repeated_ngrams(words, lengths), max(wanted, default=1) - 1):

@@ -7,7 +7,7 @@ Texts in other languages have Gopher's and FineWeb's limits for English, without
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -42,6 +42,13 @@ class ByLanguage:
         """Every parameter of every language."""
         by_language = {code: dict(rule.recipe) for code, rule in self.by_language.items()}
         return {**self.default.recipe, "by_language": by_language}
+
+    def each(self, change: Callable[[str, Rule], Rule]) -> "ByLanguage":
+        """Return the rule with each of its rules changed by a function of language and rule; the language of the
+        default is empty.
+        """
+        by_language = {code: change(code, rule) for code, rule in self.by_language.items()}
+        return ByLanguage(default=change("", self.default), by_language=by_language)
 
     def __call__(self, text: AnalyzedText) -> Finding:
         """Apply the rule of the text's language."""

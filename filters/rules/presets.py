@@ -9,12 +9,14 @@ from filters.models.language import LanguageModel, language_rule, model_recipe
 from filters.rules.c4 import C4
 from filters.rules.chosen_rules import chosen_rules
 from filters.rules.dclm import DclmQuality, DclmRepetition
+from filters.rules.dclm_urls import DclmUrls
 from filters.rules.fineweb import FineWeb
 from filters.rules.fineweb2 import fineweb2_rules
 from filters.rules.gopher import GopherQuality, GopherRepetition
 from filters.rules.refinedweb import RefinedWebLines
 from filters.text import Rule
 
+DCLM: tuple[Rule, ...] = (DclmUrls(), DclmQuality(), DclmRepetition(), RefinedWebLines())
 PRESETS: Mapping[str, tuple[Rule, ...]] = {
     "none": (),
     "gopher": (GopherRepetition(), GopherQuality()),
@@ -22,8 +24,10 @@ PRESETS: Mapping[str, tuple[Rule, ...]] = {
     # datatrove's order for FineWeb; C4 without the rule of terminal punctuation.
     "fineweb": (GopherRepetition(), GopherQuality(), C4(terminal=False), FineWeb()),
     "fineweb2": fineweb2_rules(),
-    "refinedweb": (GopherQuality(), GopherRepetition(), RefinedWebLines()),
-    "dclm": (DclmQuality(), DclmRepetition(), RefinedWebLines()),
+    # DCLM's rules for both: it rebuilt RefinedWeb. They differ in what is not part of a preset (blocked domains, the
+    # classifier).
+    "refinedweb": DCLM,
+    "dclm": DCLM,
 }
 RESERVED_NAMES = ("archive", "early", "extract", "rights", "screen", "dedup")
 """Names that stand in the place of a rule for records that other stages drop."""

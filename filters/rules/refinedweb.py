@@ -6,7 +6,7 @@ most 10 words, "items in cart", "Read more..." at the end and "Sign-in" at the s
 
 Source: mlfoundations/dclm, baselines_configs/dclm_baseline_refinedweb.yaml and mappers/modifiers.py. As there, "more
 than half" is meant (the paper gives no number for capitals), and any three characters may stand for the dots behind
-"Read more". Unlike there, words are those of `filters.word_tokens`, not of Unicode segmentation.
+"Read more". Words are those of `filters.rules.dclm_words`.
 """
 
 import re
@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from core import Edit
 from filters.edits import keeping, stripped
+from filters.rules.dclm_words import DCLM_WORDS_VERSION, word_count
 from filters.text import ANALYSIS_VERSION, AnalyzedText, Finding
 
 COUNTERS = (
@@ -49,7 +50,7 @@ class RefinedWebLines:
     @property
     def recipe(self) -> Mapping[str, Any]:
         """Every parameter that can change a verdict."""
-        return {**asdict(self), "analysis": ANALYSIS_VERSION}
+        return {**asdict(self), "analysis": ANALYSIS_VERSION, "words": DCLM_WORDS_VERSION}
 
     def __call__(self, text: AnalyzedText) -> Finding:
         """Edit the lines, and measure how many of the words are gone."""
@@ -65,8 +66,9 @@ class RefinedWebLines:
                     corrections.append(Edit(start, end, corrected))
             start = end + 1
         edits = stripped(text.text, tuple(sorted((*keeping(text.text, kept, "\n"), *corrections))))
-        words = text.word_count
-        removed = 1 - text.edited(edits).word_count / words if words else 0.0
+        words = word_count(text)
+        left = word_count(text.edited(edits)) if edits else words
+        removed = (words - left) / words if words else 0.0
         reason = "too_many_lines_removed" if removed > self.most_removed_words else None
         return Finding(measurements={"refinedweb_removed_words": removed}, reason=reason, edits=edits)
 

@@ -12,8 +12,9 @@
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import NamedTuple
+
+from filters.top_level import top_level_domains
 
 
 class Occurrence(NamedTuple):
@@ -102,7 +103,7 @@ def emails(text: str) -> Iterator[Occurrence]:
         if not local or local.endswith(".") or _is_part(preceded, text, start - len(local)):
             continue
         if (
-            host[2].lower() not in _top_level()
+            host[2].lower() not in top_level_domains()
             or RESERVED_HOSTS.search(domain)
             or _SCP.match(text, host.end())
         ):
@@ -237,13 +238,3 @@ def ibans(text: str) -> Iterator[Occurrence]:
                 yield Occurrence(found.start(), found.start() + len(written), "iban", iban.compact(written))
                 break
             written, _, _ = written.replace("\u00a0", " ").rpartition(" ")
-
-
-@cache
-def _top_level() -> frozenset[str]:
-    """Return the top-level domains of the Public Suffix List that tldextract carries."""
-    import tldextract  # noqa: PLC0415 - it imports requests
-
-    extract = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
-    names = {suffix.rpartition(".")[2].lower() for suffix in extract.tlds}
-    return frozenset(names | {name.encode("idna").decode() for name in names if not name.isascii()})

@@ -107,7 +107,11 @@ def _rows(store: Store, part: JudgedPart, wanted: set[str]) -> Iterator[DroppedD
     thresholds = {rule.name: thresholds_of(rule) for rule in rules_in(part.recipe)}
     for id_, document in documents.items():
         verdict = verdicts[id_]
-        known = (each for each in thresholds.get(verdict["rule"], ()) if each.reason == verdict["reason"])
+        known = (
+            each
+            for each in thresholds.get(verdict["rule"], ())
+            if each.reason == verdict["reason"] and each.applies_to(document["language"])
+        )
         yield _dropped(document, verdict, measured.get(id_, {}), next(known, None))
 
 

@@ -172,7 +172,8 @@ def _count_values(
     for rule in chosen:
         for threshold in thresholds_of(rule):
             values = rows.measurements.get(threshold.measurement)
-            if not threshold.parameter or values is None or math.isinf(threshold.value):
+            is_drawn = threshold.parameter and not threshold.is_of_one_language
+            if not is_drawn or values is None or math.isinf(threshold.value):
                 continue
             key = (rule.name, threshold.reason, threshold.value)
             histogram = found.get(key) or found.setdefault(key, _empty(rule.name, threshold))

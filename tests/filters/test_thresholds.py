@@ -14,10 +14,10 @@ from filters.decision import MeasuredRows, decide
 from filters.measuring import Measurer, measured_columns, require_own_columns
 from filters.models.language import LanguagePrediction, language_rule
 from filters.rules.chosen_rules import RULES
-from filters.rules.fineweb2 import ByLanguage
 from filters.rules.presets import PRESETS, preset_rules
 from filters.text import AnalyzedText, Finding
-from filters.thresholds import measuring_recipe, relaxed, thresholds_of, with_thresholds
+from filters.thresholds import measuring_recipe, relaxed, restored, thresholds_of, with_thresholds
+from storage.manifest import to_plain_json
 
 LANGUAGES = ("en", "de", "th", "ja", "")
 WHOLE = {
@@ -85,7 +85,7 @@ def test_a_decision_from_measurements_is_that_of_the_rules(preset, own, text, la
     chosen=st.data(),
 )
 def test_a_changed_threshold_decides_as_a_rule_that_was_made_with_it(text, language, chosen):
-    rules = preset_rules("fineweb", ["en", "de"])
+    rules = preset_rules(chosen.draw(st.sampled_from(["fineweb", "fineweb2"])), ["en", "de"])
     names = [
         f"{rule.name}.{each.parameter}" for rule in rules for each in thresholds_of(rule) if each.parameter
     ]
@@ -98,6 +98,28 @@ def test_a_changed_threshold_decides_as_a_rule_that_was_made_with_it(text, langu
     assert (decided.rules[0], decided.reasons[0]) == first_reason(analyzed, changed)
 
 
+def test_a_rule_with_limits_by_language_has_thresholds_for_all_of_them_and_for_each():
+    quality = [rule for rule in preset_rules("fineweb2", []) if rule.name == "gopher_quality"]
+    german = AnalyzedText(text="der die und das " * 15, language="de", language_score=1.0)
+    texts = [german, replace(german, language="en"), replace(german, language="xx")]
+    rows = rows_of(texts, quality)
+
+    def reasons(**values):
+        changed = with_thresholds(
+            quality, {f"gopher_quality.{name}": value for name, value in values.items()}
+        )
+        assert [first_reason(text, changed)[1] for text in texts] == list(decide(changed, rows).reasons)
+        return list(decide(changed, rows).reasons)
+
+    assert reasons() == ["", "", ""]
+    assert reasons(fewest_words=61) == ["too_few_words"] * 3
+    assert reasons(**{"de.fewest_words": 61}) == ["too_few_words", "", ""]
+    assert reasons(**{"de.fewest_words": 60, "fewest_words": 61}) == ["", "too_few_words", "too_few_words"]
+    with pytest.raises(InputError, match=r"gopher_quality\.de\.fewest_words"):
+        reasons(**{"de.fewest_wrds": 61})
+    assert thresholds_of(restored(quality[0], to_plain_json(quality[0].recipe))) == thresholds_of(quality[0])
+
+
 def test_a_maximum_that_is_off_can_be_set():
     text = AnalyzedText(text="one two three four", language="en", language_score=1.0)
     rules = preset_rules("none", [], ['{"rule": "length", "fewest_characters": 0}'])
@@ -107,11 +129,11 @@ def test_a_maximum_that_is_off_can_be_set():
 
 
 def test_every_published_rule_has_thresholds_and_every_parameter_has_one_kind():
-    assert {name for name, kind in RULES.items() if not thresholds_of(kind())} == {"url_words"}
+    assert {name for name, kind in RULES.items() if not thresholds_of(kind())} == {"url_words", "dclm_urls"}
     for preset in PRESETS:
         for rule in preset_rules(preset, ["en"]):
             thresholds = thresholds_of(rule)
-            assert bool(thresholds) != isinstance(rule, ByLanguage), rule.name
+            assert bool(thresholds) != (rule.name == "dclm_urls"), rule.name
             assert {each.measurement for each in thresholds} <= set(rule.measures)
             assert not {each.parameter.partition(".")[0] for each in thresholds} & set(measuring_recipe(rule))
 

@@ -119,7 +119,7 @@ def rules_in(recipe: Mapping[str, Any]) -> tuple[Any, ...]:
     from filters.rules.chosen_rules import RULES
     from filters.rules.presets import preset_rules
     from filters.signals.signal_rules import every_signal_rule
-    from filters.thresholds import thresholds_of
+    from filters.thresholds import restored
 
     made = recipe["filters"]
     known: dict[str, Any] = {name: kind() for name, kind in RULES.items()}
@@ -128,14 +128,5 @@ def rules_in(recipe: Mapping[str, Any]) -> tuple[Any, ...]:
     found: list[Any] = []
     for entry in made["rules"]:
         rule = known.get(entry["rule"], StoredRule(name=entry["rule"]))
-        for field in {each.parameter.partition(".")[0] for each in thresholds_of(rule)} - {""}:
-            rule = replace(rule, **{field: _pairs(entry[field])})
-        found.append(rule)
+        found.append(restored(rule, entry))
     return tuple(found)
-
-
-def _pairs(value: Any) -> Any:
-    """Return a list or an object of JSON as the pairs that a rule holds, and any other value as it is."""
-    if isinstance(value, dict):
-        return tuple(value.items())
-    return tuple(map(tuple, value)) if isinstance(value, list) else value

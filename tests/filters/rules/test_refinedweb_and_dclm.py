@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from filters.rules.dclm import DclmQuality, DclmRepetition
+from filters.rules.dclm_urls import DclmUrls
+from filters.rules.dclm_words import count_runs, segmented
+from filters.rules.presets import preset_rules
 from filters.rules.refinedweb import RefinedWebLines
 from filters.text import AnalyzedText
 
@@ -89,6 +92,11 @@ def repetition(body):
     return DclmRepetition()(text(body)).reason
 
 
+def test_a_text_without_words_is_dropped():
+    assert repetition("") == repetition(" \n") == "empty"
+    assert quality("") == "too_few_words"
+
+
 def test_dclm_counts_the_first_occurrence_too():
     words = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("nd", "rt")]
     others = [" ".join(words[n : n + 6]) for n in range(0, 48, 6)]
@@ -112,9 +120,93 @@ def plain_shares(words):
             yield sum(len(words[at]) for at in covered) / total
 
 
-@given(st.lists(st.sampled_from(["a", "bb", "ccc"]), max_size=40))
+@given(st.lists(st.sampled_from(["a", "bb", "ccc"]), min_size=1, max_size=40))
 def test_n_grams_are_measured_as_if_each_were_looked_at(words):
     rule = DclmRepetition(lines=9, line_characters=9, paragraphs=9, paragraph_characters=9)
     measured = rule(text(" ".join(words))).measurements
     shares = [value for name, value in measured.items() if re.search("gram", name)]
     assert shares == pytest.approx(list(plain_shares(words)))
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("one two", 2),
+        ('"one" (two) - 3', 1),  # a run that begins with a mark does not count
+        ("no\u00a0break", 1),
+        ("a\0b\x1cc", 2),
+        ("½ _x é\n\nz", 3),
+        ("", 0),
+    ],
+)
+def test_dclm_counts_the_runs_of_fasttext_that_begin_with_a_letter_or_a_digit(body, count):
+    assert count_runs(body) == count
+    assert count_runs(f"{body} \u2003") == count_runs(f"\u2003 {body}") == count
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("don't isn’t a.b x:y 'tis rock'n'roll' 'q", "don't isn’t a.b x:y tis rock'n'roll q"),
+        ("3,4 3.5 1;2 3:4 a,b 1'000 v1.2 e.g. 3.", "3,4 3.5 1;2 3 4 a b 1'000 v1.2 e.g 3"),
+        ("snake_case _hidden __x__ a_1", "snake_case a_1"),
+        ("e-mail/post (x) [1]", "e mail post x 1"),
+        ("x² ½ naïve na\u0308ive", "x ² ½ naïve na\u0308ive"),
+        ("日本語 カタカナ한국어", "日 本 語 カタカナ 한국어"),
+        ("10\u202f000", "10\u202f000"),
+    ],
+)
+def test_dclm_takes_n_grams_of_unicode_words(body, words):
+    assert segmented(body) == words.split(" ")
+    assert segmented(f"{body} €") == words.split(" ")  # however the rest of the text is written
+
+
+def without_urls(body):
+    return text(body).edited(DclmUrls()(text(body)).edits).text
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("see www.example.org/a?b=c now", "see now"),
+        ("see https://example.org", "see"),
+        ("see\n  http://example.org\nnow", "see\nnow"),
+        ("write to jane@example.org, please", "write to, please"),
+        ("see EXAMPLE.ORG or example.orga", "see EXAMPLE.ORG or example.orga"),
+        ("the end.so we went", "the we went"),
+        ("at 192.0.2.7:80/x and 1.2.3 and 12345.1.2.3.4", "at and 1.2.3 and 12345."),
+        ("at ftp://192.0.2.7 now", "at now"),
+        ("one\n\n\n\ntwo", "one\n\ntwo"),
+        ("bad ...... dots .org", "bad ...... dots .org"),
+        ("a" * 300 + ".com b", "a" * 44 + " b"),
+    ],
+)
+def test_dclm_removes_addresses(line, left):
+    assert without_urls(f"The boats: {line}") == f"The boats: {left}"
+
+
+def test_dclm_removes_host_names_only_from_texts_that_begin_with_a_top_level_domain():
+    assert without_urls("We see example.org") == "We see example.org"
+    assert without_urls("We see 192.0.2.7") == "We see"
+    assert without_urls("An island, see example.org") == "An island, see"
+
+
+def test_a_text_that_is_only_an_address_is_dropped():
+    assert DclmUrls()(text("www.example.org")).reason is None  # "ww" and "www" are no top-level domains
+    assert DclmUrls()(text("example.org")).reason is None
+    assert DclmUrls()(text("in.example.org")).reason == "empty"
+
+
+def test_refinedweb_has_the_rules_of_dclm():
+    names = [rule.name for rule in preset_rules("refinedweb", [])]
+    assert names == ["dclm_urls", "dclm_quality", "dclm_repetition", "refinedweb_lines"]
+    assert preset_rules("dclm", []) == preset_rules("refinedweb", [])
+
+
+def test_lines_of_dclm_are_compared_without_the_space_around_them():
+    lines = [f"{PROSE} {n}" for n in "abcdefgh"]
+    assert (
+        DclmRepetition()(text("\n".join([*lines, *(f"  {line}" for line in lines)]))).reason
+        == "repeated_lines"
+    )
+    assert quality("\n".join([f"  * {PROSE}"] * 10)) == "too_many_bullets"

@@ -23,7 +23,7 @@ from filters.signals.kenlm_file import load_scorer
 from filters.signals.perplexity import MAX_PERPLEXITY, PerplexityRule, model_lines, perplexity
 from filters.signals.signal_rules import signal_rules
 from filters.signals.signal_settings import SignalSettings
-from filters.signals.word_lists import WordListRule, decode_lists, encode_lists, parse_list
+from filters.signals.word_lists import LIST_NAME, WordListRule, decode_lists, encode_lists, parse_list
 from filters.text import AnalyzedText
 from filters.thresholds import relaxed, thresholds_of
 from filters.training.classifier_training import TrainingOptions, train_classifier
@@ -90,6 +90,18 @@ def test_a_share_may_be_allowed():
 
 def test_comments_and_blank_lines_are_no_entries():
     assert parse_list(["# a list", "", "  two words ", "one", "one"]) == ["one", "two words"]
+
+
+@pytest.mark.parametrize(
+    ("file", "language"),
+    [
+        *(("en", "en"), ("fr.txt", "fr"), ("de-AT", "de"), ("fr-CA-u-sd-caqc", "fr"), ("kab", "kab")),
+        *(("README.md", None), ("LICENSE", None), ("USERS.md", None), ("words.json", None)),
+    ],
+)
+def test_a_list_is_named_as_a_language(file: str, language: str | None):
+    found = LIST_NAME.fullmatch(file)
+    assert (found and found[1]) == language
 
 
 @pytest.mark.shared

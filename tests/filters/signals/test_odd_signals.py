@@ -1,0 +1,105 @@
+"""Odd texts get a measurement from every signal, in bounded time and memory."""
+
+import io
+import math
+import subprocess
+import sys
+
+import pytest
+
+from filters.edits import apply
+from filters.signals.contamination import KnownHashes, benchmark_hashes
+from filters.signals.fasttext_file import load_classifier
+from filters.signals.kenlm_file import load_scorer
+from filters.signals.pseudonyms import KINDS
+from filters.signals.signal_rules import signal_rules
+from filters.signals.signal_settings import SignalSettings
+from filters.signals.word_lists import Phrases
+from filters.text import AnalyzedText, Rule
+from filters.training.classifier_training import TrainingOptions, train_classifier
+from filters.training.kneser_ney import train_perplexity
+from tests.filters.odd_texts import LARGE, ODD
+
+
+class Files:
+    """Small stored files of every kind."""
+
+    def __init__(self) -> None:
+        examples = [(label, f"{label} words of day {n}") for label in ("toxic", "good") for n in range(99)]
+        options = TrainingOptions(dimensions=4, buckets=100, epochs=2)
+        self._classifier = load_classifier(train_classifier(examples, options))
+        arpa = io.BytesIO()
+        train_perplexity([f"the cat sat on the mat in room {n % 7}" for n in range(50)], 3, arpa)
+        self._scorer = load_scorer(arpa.getvalue())
+        sentence = "which of the following animals lays its eggs in the nests of other birds and never more"
+        self._ngrams = KnownHashes(benchmark_hashes([sentence], 13)[0])
+        self._lists = {"": Phrases.of(["ass", "two words", "坏话"])}
+
+    def word_lists(self, _: str) -> dict[str, Phrases]:
+        return self._lists
+
+    def ngrams(self, _: str) -> KnownHashes:
+        return self._ngrams
+
+    def classifier(self, _: str):
+        return self._classifier
+
+    def scorer(self, _: str):
+        return self._scorer
+
+
+def every_signal() -> tuple[Rule, ...]:
+    settings = SignalSettings(
+        licenses=("CC-BY",),
+        word_lists="w",
+        benchmarks=("b",),
+        toxicity_model="t",
+        quality_model="q",
+        perplexity_model="p",
+        mask=KINDS,
+    )
+    return signal_rules(settings, Files())
+
+
+@pytest.fixture(scope="module")
+def signals() -> tuple[Rule, ...]:
+    return every_signal()
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("language", ["en", "zh", ""])
+def test_every_signal_measures_an_odd_text(signals, name, language):
+    text = AnalyzedText(text=ODD[name], language=language, language_score=1.0)
+    assert len(signals) == 7
+    for rule in signals:
+        finding = rule(text)
+        assert set(finding.measurements) <= set(rule.measures), rule.name
+        assert all(map(math.isfinite, finding.measurements.values())), rule.name
+        assert apply(ODD[name], finding.edits)[:1] == ODD[name][:1], rule.name
+
+
+PROGRAM = """
+import resource, sys, time
+from filters.text import AnalyzedText
+from tests.filters.signals.test_odd_signals import every_signal
+signals = every_signal()
+text = eval(sys.argv[1])
+for rule in signals:
+    begun = time.process_time()
+    rule(AnalyzedText(text=text, language="en", language_score=1.0))
+    print(rule.name, time.process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_text_takes_every_signal_bounded_time_and_memory(name):
+    process = subprocess.run(
+        [sys.executable, "-c", PROGRAM, LARGE[name]], stdout=subprocess.PIPE, text=True, check=True
+    )
+    measured = process.stdout.splitlines()
+    assert len(measured) == 7
+    for line in measured:
+        rule, seconds, peak_mb = line.split()
+        assert float(seconds) < 120, rule
+        assert float(peak_mb) < 3000, rule
