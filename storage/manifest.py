@@ -52,7 +52,7 @@ class Manifest:
     step: str
     """`name@version`."""
     part: str
-    """`source/part`."""
+    """`source/part`; of the step `judge` `set/source/part`, after the set of verdicts."""
     fingerprint: str
     recipe: Mapping[str, JSON]
     inputs: tuple[Input, ...]

@@ -9,8 +9,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-from core import CorruptData, InputError, ThresherError
-from frontier import Frontier, HostState, InvalidUrl, canonicalize
+from core import CorruptData, InputError, ThresherError, Url
+from frontier import Frontier, HostState
 from pipeline.console.actions.action_log import ActionLog
 from pipeline.console.actions.action_requests import Action, ActionRequest
 from pipeline.console.actions.action_runner import ActionRunner, Operator
@@ -46,7 +46,7 @@ from pipeline.console.stored_reader import StoredReader
 from pipeline.console.url_search import UrlSearches
 from pipeline.console.url_view import source_view
 from pipeline.open_project import OpenProject
-from pipeline.reports.history import url_history
+from pipeline.reports.history import parse_address, url_history
 from pipeline.reports.metrics import project_costs, project_metrics, readable_status
 from pipeline.terminal.reasons import describe
 
@@ -213,12 +213,9 @@ class Console:
 
     async def url(self, text: str) -> UrlView:
         """Return what is known about a URL so far. Raise `InputError` if the text is no URL."""
-        try:
-            url = canonicalize(text)
-        except InvalidUrl as error:
-            raise InputError(f"{text[:200]!r} is no URL ({error}); give http:// or https://") from None
+        url = parse_address(text)
         places = {}
-        for crawl in await self.crawls.names():
+        for crawl in await self.crawls.names() if isinstance(url, Url) else ():
             try:
                 place = await self.crawls.ask(
                     crawl, lambda frontier: frontier.inspection.find(url, max_entries=MAX_ENTRIES)
