@@ -39,7 +39,7 @@ from pipeline.console.models.crawl_models import (
 )
 from pipeline.console.models.service_models import ActionResult, HealthView
 from pipeline.console.models.storage_models import CostView, ExportView, FunnelView, StorageView, YieldView
-from pipeline.console.models.url_models import UrlView
+from pipeline.console.models.url_models import PlaceView, UrlView
 from pipeline.console.sampler import PERIOD_S, CrawlSamples, Sample
 from pipeline.console.slow_reading import DUTY, FIRST_WAIT_S, Reading, SlowReading
 from pipeline.console.stored_reader import StoredReader
@@ -214,16 +214,7 @@ class Console:
     async def url(self, text: str) -> UrlView:
         """Return what is known about a URL so far. Raise `InputError` if the text is no URL."""
         url = parse_address(text)
-        places = {}
-        for crawl in await self.crawls.names() if isinstance(url, Url) else ():
-            try:
-                place = await self.crawls.ask(
-                    crawl, lambda frontier: frontier.inspection.find(url, max_entries=MAX_ENTRIES)
-                )
-            except (UnknownCrawl, CorruptData):
-                continue
-            if place.state != "unknown":
-                places[crawl] = place_view(place)
+        places = await self._places(url) if isinstance(url, Url) else {}
         search = await self._searches.search(url)
         known = [history for history in search.found if not history.is_empty]
         sources = await asyncio.to_thread(lambda: [source_view(each, self.stored) for each in known])
@@ -234,6 +225,19 @@ class Console:
             error=search.error,
             sources=sources,
         )
+
+    async def _places(self, url: Url) -> dict[str, PlaceView]:
+        places = {}
+        for crawl in await self.crawls.names():
+            try:
+                place = await self.crawls.ask(
+                    crawl, lambda frontier: frontier.inspection.find(url, max_entries=MAX_ENTRIES)
+                )
+            except (UnknownCrawl, CorruptData):
+                continue
+            if place.state != "unknown":
+                places[crawl] = place_view(place)
+        return places
 
     # Actions
 

@@ -18,8 +18,7 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core import InputError, RecordRef, Url
-from extract.record_document import document_id
+from core import InputError, RecordRef, Url, document_id
 from frontier import Frontier, HostSwitch, InvalidUrl, UrlState, canonicalize
 from frontier.link.connect import connect
 from frontier.page_key import page_key

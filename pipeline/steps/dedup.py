@@ -3,18 +3,20 @@
 `pipeline.dedup_index` decides from the signatures of all kept documents of all sources, and works on new ones only.
 Each removal names its witness, the better document that it duplicates. The run is named by its fingerprint: the same
 sources, processed to the same results, find their removals again, and others do not.
+
+A function imports the index if it needs it: reports only look for a run.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from core import InputError
 from filters.dedup.signature import signature_version
 from pipeline.configuration import DedupConfig
-from pipeline.dedup_index.index_removals import RemovalsTask, removals_work
-from pipeline.dedup_index.index_stages import IndexSettings
-from pipeline.dedup_index.index_update import update
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Part, Step
@@ -22,6 +24,9 @@ from pipeline.steps.verdicts.verdict_sets import PROCESS, judged_parts
 from pipeline.terminal.progress import Progress
 from storage.manifest import Input, Manifest, Output, fingerprint, manifests
 from storage.store import Store
+
+if TYPE_CHECKING:
+    from pipeline.dedup_index.index_stages import IndexSettings
 
 NAME = "dedup"
 VERSION = 4
@@ -43,6 +48,8 @@ def step(config: DedupConfig) -> Step:
 
 def settings(config: DedupConfig) -> IndexSettings:
     """Return what decides about duplicates."""
+    from pipeline.dedup_index.index_stages import IndexSettings  # noqa: PLC0415 - see the top
+
     bands, rows = config.bands_and_rows or (0, 0)
     return IndexSettings(
         bands=bands,
@@ -111,6 +118,9 @@ def run(
     """Make the removals among the documents that a set of verdicts keeps, unless they are sealed already. Raise
     `InputError` if signatures are not those that the configuration needs.
     """
+    from pipeline.dedup_index.index_removals import RemovalsTask, removals_work  # noqa: PLC0415 - see the top
+    from pipeline.dedup_index.index_update import update  # noqa: PLC0415 - see the top
+
     _require_signatures(store, sources, config)
     found = signatures(store, sources, verdict_set)
     now = step(config)
