@@ -207,7 +207,7 @@ def test_sets_of_verdicts_are_made_and_used_without_a_command(judged_project, tm
     dataset = project.export(tmp_path / "out", verdicts="short", formats=["jsonl", "parquet"], workers=1)
     assert dataset.documents == 3
     assert {Path(shard.name).suffix for shard in dataset.shards} == {".zst", ".parquet"}
-    with pytest.raises(thresher.Conflict, match="gopher_quality"):
+    with pytest.raises(thresher.Conflict, match="fewest_words was 40, is 50 now"):
         project.judge("short", workers=1)
     assert project.judge("short", redo=True, workers=1).made == 1
     assert kept(project, "short") == 2
