@@ -15,7 +15,6 @@ the file knows from a few KiB that every block will be the one that was sealed, 
 """
 
 import hashlib
-import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -254,7 +253,7 @@ class CheckedFile:
     def _require_length(self, last: int) -> None:
         """Raise `CorruptData` if the file is shorter than `last` now: reading the mapping would kill the process."""
         try:
-            length = os.stat(self.where).st_size
+            length = Path(self.where).stat().st_size
         except OSError:
             return  # a file that has no name any more keeps its bytes
         if length < last:
