@@ -129,9 +129,13 @@ def load_manifest(store: Store, name: str) -> Manifest:
         expected = fingerprint(manifest.step, manifest.recipe, manifest.inputs)
     except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CorruptData(f"{_one_line(name)} is no Manifest ({detail}); run `thresher verify --repair`") from error
+        raise CorruptData(
+            f"{_one_line(name)} is no Manifest ({detail}); run `thresher verify --repair`"
+        ) from error
     if manifest.fingerprint != expected or digest_said != body_digest(body):
-        raise CorruptData(f"{_one_line(name)} was changed after it was sealed; run `thresher verify --repair`")
+        raise CorruptData(
+            f"{_one_line(name)} was changed after it was sealed; run `thresher verify --repair`"
+        )
     return manifest
 
 
