@@ -18,7 +18,7 @@ class FrameLimiter:
     not.
     """
 
-    __slots__ = ("_empty", "_header", "_left", "_frames")
+    __slots__ = ("_empty", "_frames", "_header", "_left")
 
     def __init__(self) -> None:
         self._header = bytearray()
