@@ -10,7 +10,7 @@ from core.capture import Capture, Timing, TlsSession
 from core.document import Document
 from core.errors import Conflict, CorruptData, InputError, Interruption, ThresherError, Unavailable
 from core.failure import Failure, failure_boundary
-from core.record import RecordRef
+from core.record import RecordRef, document_id
 from core.url import Url
 from core.verdict import Edit, Verdict
 
@@ -30,5 +30,6 @@ __all__ = [
     "Unavailable",
     "Url",
     "Verdict",
+    "document_id",
     "failure_boundary",
 ]

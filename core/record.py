@@ -1,5 +1,6 @@
-"""`RecordRef`: the place of a record in the archive."""
+"""`RecordRef`: the place of a record in the archive, and the id of the document that is made of it."""
 
+import hashlib
 from dataclasses import dataclass
 
 
@@ -15,3 +16,12 @@ class RecordRef:
     """Stored bytes, compressed if the file is."""
     digest: str
     """Payload digest as `algorithm:value`; empty if the archive has none."""
+
+
+def document_id(source: str, record: RecordRef) -> str:
+    """Return 32 hexadecimal digits that identify a record of a source; they are the same in every run.
+
+    The id is computed from the place of the record, because sealed files never change, while in archives of other
+    programs WARC-Record-IDs may be missing or occur twice.
+    """
+    return hashlib.blake2b(f"{source}\0{record.file}\0{record.offset}".encode(), digest_size=16).hexdigest()

@@ -1,12 +1,11 @@
 """Turn a record of the archive into a `Document`, or into a `Skip` with its reason."""
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Protocol
 
-from core import Document, RecordRef
+from core import Document, RecordRef, document_id
 from extract import html, pdf, wikitext
 from extract.charset import DecodedText, decode
 from extract.engines.page_engine import PageEngine
@@ -58,15 +57,6 @@ class Record(Protocol):
     @property
     def ref(self) -> RecordRef: ...
     def header(self, name: str) -> str | None: ...
-
-
-def document_id(source: str, record: RecordRef) -> str:
-    """Return 32 hexadecimal digits that identify a record of a source; they are the same in every run.
-
-    The id is computed from the place of the record, because sealed files never change, while in archives of other
-    programs WARC-Record-IDs may be missing or occur twice.
-    """
-    return hashlib.blake2b(f"{source}\0{record.file}\0{record.offset}".encode(), digest_size=16).hexdigest()
 
 
 def extract_document(

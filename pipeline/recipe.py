@@ -189,9 +189,12 @@ def export_crawl(
     pool: WorkerPool,
     progress: Progress,
 ) -> None:
-    """Process what a crawl has sealed, find its duplicates, and write its shards. Raise `InputError` if the crawl seals
-    more meanwhile.
+    """Process what a crawl has sealed, find its duplicates, and write its shards. Raise `InputError` if the crawl has
+    sealed nothing, or seals more meanwhile.
     """
+    from pipeline.fleet.export_schedule import require_sealed
+
+    require_sealed(project.store, name)
     names = (name,)
     process_sources(project, names, pool, progress).require_all()
     find_duplicates(project, names, pool, progress)

@@ -52,7 +52,7 @@ class Manifest:
     step: str
     """`name@version`."""
     part: str
-    """`source/part`."""
+    """`source/part`; of the step `judge` `set/source/part`, after the set of verdicts."""
     fingerprint: str
     recipe: Mapping[str, JSON]
     inputs: tuple[Input, ...]
@@ -129,9 +129,13 @@ def load_manifest(store: Store, name: str) -> Manifest:
         expected = fingerprint(manifest.step, manifest.recipe, manifest.inputs)
     except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
         detail = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CorruptData(f"{name} is no Manifest ({detail}); run `thresher verify --repair`") from error
+        raise CorruptData(
+            f"{_one_line(name)} is no Manifest ({detail}); run `thresher verify --repair`"
+        ) from error
     if manifest.fingerprint != expected or digest_said != body_digest(body):
-        raise CorruptData(f"{name} was changed after it was sealed; run `thresher verify --repair`")
+        raise CorruptData(
+            f"{_one_line(name)} was changed after it was sealed; run `thresher verify --repair`"
+        )
     return manifest
 
 
@@ -214,6 +218,11 @@ def to_plain_json(value: JSON, field: str = "") -> Any:
             ]
         case _:
             raise InputError(f"{field or 'value'} is a {type(value).__name__}, which JSON cannot hold")
+
+
+def _one_line(name: str) -> str:
+    """Return a name from storage as a message may show it: whoever put a line break into it broke the message."""
+    return name.replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _made_of(manifest: Manifest) -> dict[str, JSON]:

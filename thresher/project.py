@@ -5,9 +5,10 @@ Each method calls what the command of the same name calls, so a project may be w
 
 import asyncio
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, get_args
 
 from core import InputError
 from crawler.spiders import SpiderSpec
@@ -28,9 +29,15 @@ from pipeline.open_project import OpenProject
 from pipeline.reports import report
 from pipeline.reports.kept_documents import kept_documents
 from pipeline.steps import process
+from pipeline.steps.export_plan import ExportOptions, check_length, parse_shard_size
 from pipeline.steps.records import signal_files
+from pipeline.steps.records.rule_set import rule_set, rules_of, with_choices
+from pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set, set_names
 from pipeline.terminal.progress import stderr_progress
 from shards import Dataset
+from shards.formats.registry import FORMATS
+from shards.mix import load_mix
+from shards.packer import Packings
 from shards.tokenizer import load_tokenizer_file
 
 
@@ -163,60 +170,137 @@ class Project:
         ran.require_all()
         return ran
 
-    def dedup(self, *names: str) -> dict[str, int]:
+    def judge(
+        self,
+        verdicts: str,
+        *names: str,
+        thresholds: Mapping[str, float] = MappingProxyType({}),
+        preset: str | None = None,
+        languages: Iterable[str] | None = None,
+        workers: int | None = None,
+        redo: bool = False,
+    ) -> StepSummary:
+        """Make the set of verdicts `verdicts` from the measurements that `process` stored, without reading a text: of
+        these sources, of all if none is named.
+
+        `thresholds` are values by `rule.parameter`, such as `{"gopher_quality.fewest_words": 30}`; `preset` and
+        `languages` are as in `[filters]`. What is not given is as in `thresher.toml`. `redo` deletes a set of this name
+        first; without it, a set that was made with other values raises `Conflict`. Of the result, `made` and `already`
+        are counts of parts.
+        """
+        opened = self._opened
+        filters = with_choices(
+            opened.config.filters, preset=preset, languages=languages, thresholds=thresholds
+        )
+        chosen = rule_set(signal_files.stored_filters(opened.store, opened.directory, filters))
+        rules_of(chosen)  # an unknown threshold must raise before a set is deleted
+        sources = require_sources(opened, list(names))
+        check_set_name(verdicts)
+        for source in sources if redo else ():
+            delete_set(opened.store, source, verdicts)
+        with opened.worker_pool(workers) as pool:
+            return recipe.judge_sources(opened, sources, verdicts, chosen, pool, stderr_progress())
+
+    @property
+    def verdict_sets(self) -> tuple[str, ...]:
+        """Names of the sets of verdicts that `judge` made, sorted."""
+        return tuple(sorted(set_names(self._opened.store)))
+
+    def dedup(self, *names: str, verdicts: str = "") -> dict[str, int]:
         """Find duplicates among everything that these sources hold, of all if none is named.
 
+        `verdicts` names the set of verdicts that says which documents are kept; those of `process` if it is empty.
         Return how many documents were removed, by kind: `exact`, `url`, `near`.
         """
         chosen = require_sources(self._opened, list(names))
         with self._opened.worker_pool(1) as pool:
-            manifest = recipe.find_duplicates(self._opened, chosen, pool, stderr_progress())
+            manifest = recipe.find_duplicates(self._opened, chosen, pool, stderr_progress(), verdicts)
         return {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in REMOVAL_KINDS}
 
-    def export(
-        self, out: str | Path, *names: str, tokenizer: str | Path | None = None, workers: int | None = None
+    def export(  # noqa: PLR0913 - the options of the command
+        self,
+        out: str | Path,
+        *names: str,
+        tokenizer: str | Path | None = None,
+        formats: Sequence[str] = ("parquet",),
+        shard_size: str | None = None,
+        eos: str | None = None,
+        text: bool = True,
+        pack: int | None = None,
+        packing: Packings = "best-fit",
+        mix: str | Path | None = None,
+        verdicts: str = "",
+        workers: int | None = None,
     ) -> Dataset:
-        """Write what is kept of these sources, of all if none is named, as tokenized Parquet shards into the
-        directory `out`.
+        """Write what is kept of these sources, of all if none is named, as shards of tokens into the directory `out`,
+        or under the `s3://` address `out`.
 
-        `tokenizer` is a Hugging Face `tokenizer.json`; without one each byte is a token. The shards lie in `out/data`
-        and open in any tool that reads Parquet. Of the result, `documents` and `tokens` are counts, and `shards` has
-        `name`, `bytes`, `sha256`, `documents` and `tokens` of each file.
+        `tokenizer` is a Hugging Face `tokenizer.json`; without one each byte is a token. `formats` are any of `tokens`,
+        `parquet`, `jsonl`, `webdataset`, `mds`, `megatron` and `hf`; `shard_size` is written as `500MB`. `eos` is the
+        token that ends each document: a token, its id, or `none`; the tokenizer's own if it is not given. `text` stores
+        the text beside the tokens. `pack` is the length of packed sequences in tokens, and `packing` one of `best-fit`,
+        `concat` and `none`. `mix` is a TOML file with the proportions of sources (docs/guides/exports.md). `verdicts`
+        names the set of verdicts that says which documents are kept; those of `process` if it is empty. `dedup` must
+        cover the same sources and verdicts.
+
+        Parquet shards lie in `out/data` and open in any tool that reads Parquet. Of the result, `documents` and
+        `tokens` are counts, and `shards` has `name`, `bytes`, `sha256`, `documents` and `tokens` of each file.
         """
+        for kind, chosen_names, known in (
+            ("formats", formats, (*FORMATS,)),
+            ("packing", (packing,), get_args(Packings)),
+        ):
+            for each in chosen_names:
+                if each not in known:
+                    raise InputError(f"{kind}: {each!r} is not known; choose from {', '.join(known)}")
+        if pack is not None:
+            check_length(pack)
+        options = ExportOptions(
+            formats=tuple(dict.fromkeys(formats)),
+            shard_bytes=None if shard_size is None else parse_shard_size(shard_size),
+            eos=eos,
+            with_text=text,
+            mix=None if mix is None else load_mix(Path(mix)),
+            pack=pack,
+            packing=packing,
+            verdict_set=verdicts,
+        )
         vocabulary = load_tokenizer_file(None if tokenizer is None else Path(tokenizer))
         chosen = require_sources(self._opened, list(names))
         with self._opened.worker_pool(workers) as pool:
             dataset, _ = recipe.export_dataset(
-                self._opened, chosen, str(out), vocabulary, pool, stderr_progress()
+                self._opened, chosen, str(out), vocabulary, pool, stderr_progress(), options
             )
         return dataset
 
-    def documents(self, *names: str) -> Iterator[dict[str, Any]]:
+    def documents(self, *names: str, verdicts: str = "") -> Iterator[dict[str, Any]]:
         """Yield each document that the filters keep, of these sources, of all if none is named; duplicates are among
-        them. Texts are as the rules edited them.
+        them. Texts are as the rules edited them. `verdicts` names a set of verdicts in place of those of `process`.
 
         The keys are the columns of the table `documents` (docs/reference/files.md), `url`, `title`, `text` and
         `language` among them. At most one part, some thousand documents, is in memory at a time.
         """
-        return kept_documents(self._opened.store, require_sources(self._opened, list(names)))
+        return kept_documents(self._opened.store, require_sources(self._opened, list(names)), verdicts)
 
-    def signatures(self, *names: str) -> Iterator[StoredSignature]:
+    def signatures(self, *names: str, verdicts: str = "") -> Iterator[StoredSignature]:
         """Yield the signature of each document that the filters keep, of these sources, of all if none is named.
+        `verdicts` names a set of verdicts in place of those of `process`.
 
         A signature has `id`, `url`, `source`, `text_hash` and `minhash`, an array of `uint32`.
         `thresher.to_datasketch(signature.minhash)` opens it as datasketch's `MinHash`, or as `LeanMinHash` with
         `lean=True`. At most one part is in memory at a time.
         """
         chosen = require_sources(self._opened, list(names))
-        return stored_signatures(self._opened.store, chosen, self._opened.config.dedup.permutations)
+        return stored_signatures(self._opened.store, chosen, self._opened.config.dedup.permutations, verdicts)
 
-    def funnel(self, *names: str) -> Funnel:
-        """Return where every record of these sources went, of all if none is named.
+    def funnel(self, *names: str, verdicts: str = "") -> Funnel:
+        """Return where every record of these sources went, of all if none is named. `verdicts` names a set of verdicts
+        in place of those of `process`.
 
         `records` is how many entered; `stages` are in the order of the filters, each with `name`, `documents`,
         `payload_bytes` and `text_bytes`; `kept` is the last of them. The documents of all stages add up to `records`.
         """
-        return report.funnel_of(self._opened, require_sources(self._opened, list(names)))
+        return report.funnel_of(self._opened, require_sources(self._opened, list(names)), verdicts)
 
     def __repr__(self) -> str:
         return f"<Project at {self.directory}>"

@@ -21,7 +21,7 @@ from frontier import Discovery, Frontier, InvalidUrl, Outcome, RestoredPage, Sco
 from frontier.urls.revisit_interval import next_interval_s
 from frontier.urls.scope import ScopeKind
 from storage.crawllog import log_line
-from storage.crawllog.log_line import RETRY, LogLine
+from storage.crawllog.log_line import RETRY, UNLOGGED, LogLine
 from storage.crawllog.newest import last_lines
 from storage.store import Store
 from storage.warc import cdxj
@@ -29,8 +29,6 @@ from storage.warc.records import read_records
 from storage.warc.revisit import REVISIT_MIME
 
 BATCH = 1000
-UNLOGGED = "no_log"
-"""Reason of an archived page that no log has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Feeds that are durable before a page's lease ends, and that no two workers write.
 
-1. Every worker writes its own files: the name of a feed contains `%(worker)s`, which differs for each life of each
+1. Every worker writes its own files: the name of a feed contains `%(worker)s`, which differs for each start of each
    worker.
 2. The items in a local file are on disk before their pages are settled (`FeedFiles.sync`). If a worker is killed, it
    loses the items of any other feed that it had not handed over: `lossy_feeds` names those feeds.

@@ -17,6 +17,10 @@ _REGIONS = rule(
     lambda regions: all(re.fullmatch(r"[A-Z]{2}", each) for each in regions),
     "must be countries of ISO 3166 such as 'US'",
 )
+_LICENSES = rule(
+    lambda names: all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+-]{1,39}", each) for each in names),
+    "must be SPDX identifiers such as 'CC-BY-4.0', or 'CC-BY' for every version",
+)
 _SHARE = rule(lambda share: 0 <= share <= 1, "must be between 0 and 1")
 _NGRAM = rule(lambda words: 4 <= words <= 50, "must be 4 to 50 words")
 _LIMIT = rule(lambda limit: 0 <= limit < math.inf, "must not be negative and must be finite")
@@ -40,6 +44,7 @@ class SignalSettings:
     ] = ("US", "GB")
     licenses: Annotated[
         tuple[str, ...],
+        _LICENSES,
         Key('only documents under one of these are kept: "CC-BY-SA-4.0", or "CC-BY" for every version'),
     ] = ()
     word_lists: Annotated[

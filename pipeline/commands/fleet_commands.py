@@ -156,7 +156,12 @@ def scale(
     numbers = _numbers(crawlers, processors, exporters)
     if not numbers:
         raise InputError("fleet scale: give --crawlers N, --processors N or --exporters N")
-    check_numbers(OpenProject.at(project).config, numbers)
+    opened = OpenProject.at(project)
+    check_numbers(opened.config, numbers)
+    if numbers.get("exporter"):
+        from pipeline.fleet.export_schedule import require_sealed
+
+        require_sealed(opened.store, name)
 
     async def change(fleet: Fleet) -> None:
         for kind, number in numbers.items():

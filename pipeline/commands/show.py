@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core import InputError
 from pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption, check_name
 from pipeline.funnel import SCREEN_RULE
 from pipeline.terminal.output import print_result
@@ -19,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def show_command(
-    url: Annotated[str, typer.Argument(help="URL to look up, in any spelling.")],
+    url: Annotated[
+        str, typer.Argument(help="URL to look up, in any spelling, or the file: URI of a document.")
+    ],
     names: Annotated[
         list[str] | None, typer.Argument(help="Crawls and ingests to search. The default is all of them.")
     ] = None,
@@ -35,29 +36,24 @@ def show_command(
     Example:
       thresher show https://example.org/about
       thresher show https://example.org/about docs --json
+      thresher show 'file:books.jsonl#line=7'
     """
-    from frontier import InvalidUrl, canonicalize
     from pipeline.open_project import OpenProject
-    from pipeline.reports.history import url_history
+    from pipeline.reports.history import parse_address, url_history
 
-    try:
-        canonical = canonicalize(url)
-    except InvalidUrl as error:
-        raise InputError(f"show {url!r}: is no URL ({error}); give http:// or https://") from None
+    address = parse_address(url)
     opened = OpenProject.at(project)
     found = [
         source
-        for source in url_history(opened, canonical, tuple(map(check_name, names or ())))
+        for source in url_history(opened, address, tuple(map(check_name, names or ())))
         if not source.is_empty
     ]
-    lines = [line for source in found for line in _lines(source, canonical.text)]
-    body = {"url": canonical.text, "sources": [_body(source) for source in found]}
+    lines = [line for source in found for line in _lines(source, address.text)]
+    body = {"url": address.text, "sources": [_body(source) for source in found]}
     print_result(
         as_json,
         body,
-        "\n".join(lines)
-        if lines
-        else f"{canonical.text}: unknown; no crawl has found it, no ingest holds it",
+        "\n".join(lines) if lines else f"{address.text}: unknown; no crawl has found it, no ingest holds it",
     )
 
 
@@ -94,7 +90,9 @@ def _place(place: UrlState) -> str:
 def _capture(capture: CaptureHistory, url: str) -> Iterator[str]:
     row, judged = capture.row, capture.verdict
     day, clock = row.timestamp[:8], row.timestamp[8:]
-    moment = f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:4]}:{clock[4:]}"
+    moment = (
+        f"{day[:4]}-{day[4:6]}-{day[6:]} {clock[:2]}:{clock[2:4]}:{clock[4:]}" if row.date_ms else "undated,"
+    )
     address = f" as {row.url}" if row.url != url else ""
     yield f"{moment} captured {row.status or '-'} {row.mime} in {row.filename} at {row.offset}{address}"
     if judged is None:

@@ -9,8 +9,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-from core import CorruptData, InputError, ThresherError
-from frontier import Frontier, HostState, InvalidUrl, canonicalize
+from core import CorruptData, InputError, ThresherError, Url
+from frontier import Frontier, HostState
 from pipeline.console.actions.action_log import ActionLog
 from pipeline.console.actions.action_requests import Action, ActionRequest
 from pipeline.console.actions.action_runner import ActionRunner, Operator
@@ -39,14 +39,14 @@ from pipeline.console.models.crawl_models import (
 )
 from pipeline.console.models.service_models import ActionResult, HealthView
 from pipeline.console.models.storage_models import CostView, ExportView, FunnelView, StorageView, YieldView
-from pipeline.console.models.url_models import UrlView
+from pipeline.console.models.url_models import PlaceView, UrlView
 from pipeline.console.sampler import PERIOD_S, CrawlSamples, Sample
 from pipeline.console.slow_reading import DUTY, FIRST_WAIT_S, Reading, SlowReading
 from pipeline.console.stored_reader import StoredReader
 from pipeline.console.url_search import UrlSearches
 from pipeline.console.url_view import source_view
 from pipeline.open_project import OpenProject
-from pipeline.reports.history import url_history
+from pipeline.reports.history import parse_address, url_history
 from pipeline.reports.metrics import project_costs, project_metrics, readable_status
 from pipeline.terminal.reasons import describe
 
@@ -213,20 +213,8 @@ class Console:
 
     async def url(self, text: str) -> UrlView:
         """Return what is known about a URL so far. Raise `InputError` if the text is no URL."""
-        try:
-            url = canonicalize(text)
-        except InvalidUrl as error:
-            raise InputError(f"{text[:200]!r} is no URL ({error}); give http:// or https://") from None
-        places = {}
-        for crawl in await self.crawls.names():
-            try:
-                place = await self.crawls.ask(
-                    crawl, lambda frontier: frontier.inspection.find(url, max_entries=MAX_ENTRIES)
-                )
-            except (UnknownCrawl, CorruptData):
-                continue
-            if place.state != "unknown":
-                places[crawl] = place_view(place)
+        url = parse_address(text)
+        places = await self._places(url) if isinstance(url, Url) else {}
         search = await self._searches.search(url)
         known = [history for history in search.found if not history.is_empty]
         sources = await asyncio.to_thread(lambda: [source_view(each, self.stored) for each in known])
@@ -237,6 +225,19 @@ class Console:
             error=search.error,
             sources=sources,
         )
+
+    async def _places(self, url: Url) -> dict[str, PlaceView]:
+        places = {}
+        for crawl in await self.crawls.names():
+            try:
+                place = await self.crawls.ask(
+                    crawl, lambda frontier: frontier.inspection.find(url, max_entries=MAX_ENTRIES)
+                )
+            except (UnknownCrawl, CorruptData):
+                continue
+            if place.state != "unknown":
+                places[crawl] = place_view(place)
+        return places
 
     # Actions
 

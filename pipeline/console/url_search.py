@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from core import ThresherError, Unavailable, Url
 from pipeline.console.slow_reading import UNEXPECTED
-from pipeline.reports.history import History
+from pipeline.reports.history import FileUri, History
 
 LOGGER = logging.getLogger(__name__)
 THREADS = 2
@@ -39,14 +39,17 @@ class UrlSearches:
     """The searches of one console."""
 
     def __init__(
-        self, history: Callable[[Url], Iterator[History]], *, clock: Callable[[], float] = time.monotonic
+        self,
+        history: Callable[[Url | FileUri], Iterator[History]],
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._history, self._clock = history, clock
         self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="url-search")
         self._searches: OrderedDict[str, Search] = OrderedDict()
         self._is_closed = False
 
-    async def search(self, url: Url, wait_s: float = 0.15) -> Search:
+    async def search(self, url: Url | FileUri, wait_s: float = 0.15) -> Search:
         """Return the search for a URL, begun now or within the last minute. Wait `wait_s` for its end at most. Raise
         `Unavailable` if too many searches wait.
         """
@@ -72,7 +75,7 @@ class UrlSearches:
         self._is_closed = True
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def _run(self, url: Url, search: Search, loop: asyncio.AbstractEventLoop) -> None:
+    def _run(self, url: Url | FileUri, search: Search, loop: asyncio.AbstractEventLoop) -> None:
         try:
             for history in self._history(url):
                 search.found.append(history)

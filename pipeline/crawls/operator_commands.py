@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from core import InputError
-from frontier import CrawlSettings, Frontier, Rank, Scope
+from frontier import CrawlSettings, Frontier, Rank
 from frontier.crawl_settings import changes
 from frontier.link.connect import connect
+from pipeline.crawls.barred_scope import barred_scope, registered_name
 from pipeline.open_crawl import find_crawl
 from pipeline.open_project import OpenProject
 
@@ -40,14 +41,18 @@ def resume(project: OpenProject, crawl: str, host: str) -> None:
 
 
 def drop(project: OpenProject, crawl: str, scope: str) -> int:
-    """Bar a scope from a crawl, and return how many waiting pages are refused at once."""
-    barred = Scope.parse(scope)
+    """Bar a scope from a crawl, and return how many waiting pages are refused at once. Raise `InputError` if no URL can
+    be in the scope.
+    """
+    barred = barred_scope(scope)
     return query_frontier(project, crawl, lambda frontier: frontier.operator.drop(barred))
 
 
 def prefer(project: OpenProject, crawl: str, domains: list[str], rank: str) -> None:
-    """Crawl the hosts of registered domains before or after others. `rank` is `first`, `rich`, `usual` or `last`."""
-    ranks = dict.fromkeys(domains, Rank[rank.upper()])
+    """Crawl the hosts of registered domains before or after others. `rank` is `first`, `rich`, `usual` or `last`. Raise
+    `InputError` if a name is no registered domain.
+    """
+    ranks = dict.fromkeys((registered_name(name, name) for name in domains), Rank[rank.upper()])
     query_frontier(project, crawl, lambda frontier: frontier.operator.prefer(ranks))
 
 

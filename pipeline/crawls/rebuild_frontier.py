@@ -24,7 +24,7 @@ from core import InputError, ThresherError
 from crawler.machine.activity import SupervisorChannel
 from crawler.reading.page_options import PageOptions
 from crawler.replay import restore
-from crawler.replay.restore import UNLOGGED, LinkScope
+from crawler.replay.restore import LinkScope
 from frontier import Frontier, Stats
 from frontier.crawl_settings import check_storage
 from frontier.link.connect import connect
@@ -34,6 +34,7 @@ from pipeline.fleet.frontier_upkeep import recover_dead_workers
 from pipeline.open_project import OpenProject
 from pipeline.terminal.progress import Progress
 from storage.archive.open_files import INDEX_SUFFIX, WARC
+from storage.crawllog.log_line import UNLOGGED
 from storage.crawllog.log_writer import ARCHIVES, STEP_NAME, VISITS, reseal_unsealed
 from storage.manifest import manifests
 from storage.storage_id import read_storage_id

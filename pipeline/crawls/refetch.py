@@ -14,8 +14,7 @@ from typing import cast
 
 import pyarrow as pa
 
-from core import InputError, RecordRef
-from extract.record_document import document_id
+from core import InputError, RecordRef, document_id
 from frontier import InvalidUrl, canonicalize
 from pipeline.crawls import seed, seed_files
 from pipeline.open_project import OpenProject

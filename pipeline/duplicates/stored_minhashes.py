@@ -11,8 +11,8 @@ import numpy as np
 
 from core import InputError
 from filters.dedup.signature import MinHashes, permutation_parameters, shingle_hashes
+from pipeline.steps.verdicts.verdict_sets import judged_parts
 from storage import tables
-from storage.manifest import manifests
 from storage.store import Store
 
 if TYPE_CHECKING:
@@ -33,18 +33,20 @@ class StoredSignature(NamedTuple):
     """Numbers of 32 bits."""
 
 
-def stored_signatures(store: Store, sources: Iterable[str], permutations: int) -> Iterator[StoredSignature]:
-    """Yield the signatures of all kept documents of the sources. Memory holds one table at a time.
+def stored_signatures(
+    store: Store, sources: Iterable[str], permutations: int, verdict_set: str = ""
+) -> Iterator[StoredSignature]:
+    """Yield the signatures of all documents of the sources that a set of verdicts keeps. Memory holds one table at a
+    time.
 
-    Raise `CorruptData` if a table is not as it was sealed, or its MinHashes have another number of numbers.
+    Raise `CorruptData` if a table is not as it was sealed, or its MinHashes have another number of numbers, and
+    `InputError` if the set does not cover a source.
     """
     for source in sources:
-        for manifest in manifests(store, "process", source):
-            for output in manifest.outputs:
-                if output.name.startswith("signatures/"):
-                    found = tables.read_signatures(store, [output], permutations)
-                    for row in zip(found.ids, found.urls, found.text_hashes, found.minhashes, strict=True):
-                        yield StoredSignature(row[0], row[1], source, row[2], row[3])
+        for part in judged_parts(store, source, verdict_set):
+            found = tables.read_signatures(store, [part.signatures], permutations)
+            for row in zip(found.ids, found.urls, found.text_hashes, found.minhashes, strict=True):
+                yield StoredSignature(row[0], row[1], source, row[2], row[3])
 
 
 @overload

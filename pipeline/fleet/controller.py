@@ -19,7 +19,7 @@ from core import ThresherError, Unavailable
 from frontier import FleetState, Frontier, Stats
 from frontier.fleet_state import ControllerLease, MemberKind
 from pipeline.fleet import fleet_plan, liveness
-from pipeline.fleet.export_schedule import ExportProgress, is_export_due, is_processed
+from pipeline.fleet.export_schedule import ExportProgress, is_export_due, is_processed, is_sealed
 from pipeline.fleet.fleet_plan import Memory, Observed, Plan, Rules
 from pipeline.fleet.frontier_upkeep import maintain_frontier, recover_dead_workers
 from pipeline.fleet.local_members import Members
@@ -88,7 +88,7 @@ class Controller:
         self._recovery: asyncio.Task[set[str]] | None = None
         self._recovered_s = float("-inf")
         self._exits: dict[str, bool] = {}
-        self._is_complete = False
+        self._is_complete = self._is_sealed = False
         self._checked_s = float("-inf")
         self._ends_by_itself = False
         self._given = options.given
@@ -279,6 +279,12 @@ class Controller:
             )
         return self._is_complete
 
+    async def _has_sealed(self) -> bool:
+        """Return whether the crawl has sealed an archive file. Once it has, the storage is asked no more."""
+        if not self._is_sealed:
+            self._is_sealed = await asyncio.to_thread(is_sealed, self._project.store, self._crawl)
+        return self._is_sealed
+
     async def _export_if_due(self, lease: ControllerLease, state: FleetState, stats: Stats) -> bool:
         """Let an exporter start if an export is due. Return whether one is due or runs."""
         if state.wanted.exporters or any(each.kind == "exporter" for each in state.members):
@@ -290,7 +296,7 @@ class Controller:
             exported_at_ms=state.exported_at_ms,
             exported_pages=state.exported_pages,
         )
-        is_due = is_export_due(self._project.config.fleet, progress)
+        is_due = is_export_due(self._project.config.fleet, progress) and await self._has_sealed()
         if is_due:
             await self._frontier.fleet.adjust(lease, "exporter", 1)
         return is_due

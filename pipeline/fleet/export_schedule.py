@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from core import InputError
 from pipeline.configuration import Config
 from pipeline.engine import quarantine
 from pipeline.fleet_settings import FleetSettings
@@ -32,6 +33,20 @@ def is_export_due(settings: FleetSettings, progress: ExportProgress) -> bool:
     if settings.export_interval_s is None:
         return progress.is_complete
     return progress.now_ms - progress.exported_at_ms >= settings.export_interval_s * 1000
+
+
+def is_sealed(store: Store, crawl: str) -> bool:
+    """Return whether a crawl has sealed an archive file."""
+    return any(True for _ in store.list(f"manifests/archive/{crawl}/"))
+
+
+def require_sealed(store: Store, crawl: str) -> None:
+    """Raise `InputError` if a crawl has sealed no archive file: an export of it would be an empty dataset."""
+    if not is_sealed(store, crawl):
+        raise InputError(
+            f"crawl {crawl!r}: no archive file is sealed yet, so there is nothing to export; export when"
+            " `thresher status` shows archived files"
+        )
 
 
 def is_processed(store: Store, crawl: str, config: Config) -> bool:

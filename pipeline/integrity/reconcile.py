@@ -7,7 +7,7 @@
    there may be more lines and records than settled pages. A record counts once for any number of lines.
 3. The counts of a running crawl are taken first, and its files are read afterwards. Pages settled in between do not
    count as lost.
-4. Pages that a rebuilt frontier knows from the archive alone (`crawler.replay.restore.UNLOGGED`) are not counted.
+4. Pages that a rebuilt frontier knows from the archive alone (`storage.crawllog.log_line.UNLOGGED`) are not counted.
    Records in a damaged file, which is reported itself, and records that the user gave up (`thresher verify
    --accept-loss`) count as readable.
 """
@@ -18,7 +18,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from core import CorruptData, InputError
-from crawler.replay.restore import UNLOGGED
 from frontier import Frontier, Stats
 from frontier.link.connect import connect
 from pipeline.integrity.revisit_references import RevisitReferences
@@ -26,7 +25,7 @@ from pipeline.open_crawl import Every, ask_every
 from pipeline.open_project import OpenProject
 from storage.archive.open_files import WARC, open_archive_files, open_files, snapshot
 from storage.crawllog import log_line
-from storage.crawllog.log_line import LogLine
+from storage.crawllog.log_line import UNLOGGED, LogLine
 from storage.crawllog.log_writer import LOST_STEP
 from storage.crawllog.log_writer import STEP_NAME as LOG
 from storage.manifest import Manifest, load_manifest, manifest_name, manifests

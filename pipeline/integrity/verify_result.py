@@ -83,7 +83,7 @@ def _print_result(
     unread = [line for result in results for line in result.unread]
     unfinished = [line for result in results for line in result.unfinished]
     for line in (*damage, *differences, *unread, *unfinished):
-        echo(line, err=True)
+        echo(line.replace("\n", "\\n"), err=True)  # a name in storage may have line breaks
     if not options.accept_loss and any(result.archives for result in results):
         echo(
             "damaged archive files: copy them back from a backup, or give up their damaged records with --accept-loss",

@@ -13,12 +13,12 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core import RecordRef, Url
-from extract.record_document import document_id
+from core import InputError, RecordRef, Url, document_id
 from frontier import Frontier, HostSwitch, InvalidUrl, UrlState, canonicalize
 from frontier.link.connect import connect
 from frontier.page_key import page_key
@@ -42,6 +42,17 @@ MAX_LOG_LINES = 10
 """Number of newest log lines in the result."""
 _DOCUMENTS = tables.columns(tables.DOCUMENTS, "id", "title", "language", "mime", "extractor")
 _WITNESSES = tables.columns(tables.REMOVALS, "id", "witness", "kind")
+
+
+FILE = "file:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileUri:
+    """The URI of a document of a local file that gave it no URL: `file:NAME#line=7`. No crawl knows it."""
+
+    text: str
+    """In the spelling of `storage.inputs`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +103,27 @@ class History:
         return not (is_known or self.lines or self.captures)
 
 
-def url_history(project: OpenProject, url: Url, sources: tuple[str, ...]) -> Iterator[History]:
+def parse_address(text: str) -> Url | FileUri:
+    """Return the address in the spelling in which a project knows it, given any spelling.
+
+    Raise `InputError` if it is neither an http or https URL nor the `file:` URI of a document.
+    """
+    if text[: len(FILE)].lower() == FILE:
+        return FileUri(text=_file_uri(text))
+    try:
+        return canonicalize(text)
+    except InvalidUrl as error:
+        raise InputError(
+            f"{text[:200]!r} is no URL ({error}); give http://, https://, or the file: URI of a document"
+        ) from None
+
+
+def url_history(project: OpenProject, url: Url | FileUri, sources: tuple[str, ...]) -> Iterator[History]:
     """Yield what each source knows about a URL. If `sources` is empty, ask all."""
-    places = _places(project, url)
+    places = _places(project, url) if isinstance(url, Url) else {}
     for source in sources or sorted({*project.sources(()), *places}):
         place, query_order = places.get(source, (None, OFF))
-        page = _Page(url, query_order)
+        page = _Page(url, query_order) if isinstance(url, Url) else _FileDocument(url)
         yield History(
             source=source,
             place=place,
@@ -110,7 +136,7 @@ class _Page:
     """The page of a URL: all URLs that a crawl takes for the same page."""
 
     def __init__(self, url: Url, query_order: HostSwitch) -> None:
-        self.host = url.host
+        self.sought = url.host
         self._wire, self._query_order = url.wire, query_order
         self._key = page_key(url.text, url.host, query_order)
 
@@ -118,7 +144,7 @@ class _Page:
         """Return whether an address, in any spelling, is one of its URLs."""
         if address == self._wire:
             return True
-        if self.host not in address.lower():
+        if self.sought not in address.lower():
             return False
         try:
             url = canonicalize(address)
@@ -128,6 +154,27 @@ class _Page:
 
     def __repr__(self) -> str:
         return f"<page {self._key}>"
+
+
+class _FileDocument:
+    """The document of a `file:` URI."""
+
+    def __init__(self, uri: FileUri) -> None:
+        self._text = uri.text
+        name, _, fragment = uri.text.lower().partition("#")
+        self.sought = fragment or name.rpartition("/")[2]
+
+    def is_at(self, address: str) -> bool:
+        """Return whether an address, in any spelling, is its URI."""
+        return address == self._text or (address.startswith(FILE) and _file_uri(address) == self._text)
+
+    def __repr__(self) -> str:
+        return f"<document {self._text}>"
+
+
+def _file_uri(text: str) -> str:
+    name, hash_, fragment = text[len(FILE) :].partition("#")
+    return f"{FILE}{quote(unquote(name))}{hash_}{quote(unquote(fragment), safe='=/')}"
 
 
 def _places(project: OpenProject, url: Url) -> dict[str, tuple[UrlState, HostSwitch]]:
@@ -150,7 +197,7 @@ def _places(project: OpenProject, url: Url) -> dict[str, tuple[UrlState, HostSwi
     return found.answers
 
 
-def _lines(store: Store, source: str, page: _Page) -> Iterator[LogLine]:
+def _lines(store: Store, source: str, page: _Page | _FileDocument) -> Iterator[LogLine]:
     if has_log(store, source):
         found = (
             line for line in read_in_order(store, source) if line.kind == "page" and page.is_at(line.url)
@@ -158,13 +205,15 @@ def _lines(store: Store, source: str, page: _Page) -> Iterator[LogLine]:
         yield from deque(found, maxlen=MAX_LOG_LINES)
 
 
-def _captures(project: OpenProject, source: str, page: _Page) -> Iterator[CaptureHistory]:
+def _captures(project: OpenProject, source: str, page: _Page | _FileDocument) -> Iterator[CaptureHistory]:
     store = project.store
     rows: list[CdxjRow] = []
     for archive in manifests(store, "archive", source):
         _, index = archive_outputs(archive.outputs)
         with store.open(index.name) as file:
-            rows += [row for row in read_cdxj(file, name=index.name, host=page.host) if page.is_at(row.url)]
+            rows += [
+                row for row in read_cdxj(file, name=index.name, sought=page.sought) if page.is_at(row.url)
+            ]
     if not rows:
         return
     judged = _verdicts(project, source, rows)

@@ -1,9 +1,9 @@
 """The report: the sums of the Manifests, as a table, as JSON and as a picture."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -15,11 +15,9 @@ from pipeline.open_project import OpenProject
 from pipeline.reports.published_bands import flags
 from pipeline.steps import dedup
 from pipeline.steps.cuts import cut_results
-from pipeline.steps.export import tokenizer_of
 from pipeline.steps.records.rule_set import rule_names
 from pipeline.steps.verdicts.verdict_sets import judged_parts
 from pipeline.terminal.byte_text import byte_text
-from storage import tables
 from storage.manifest import Manifest, manifests
 from storage.warc.records import page_records
 
@@ -161,6 +159,8 @@ def removed_ids(project: OpenProject, names: Sequence[str], verdict_set: str = "
     removals = dedup.find(project.store, names, project.config.dedup, verdict_set)
     if removals is None:
         return frozenset()
+    from storage import tables  # noqa: PLC0415 - the funnel reads no table
+
     schema = tables.columns(tables.REMOVALS, "id")
     removed = (
         str(id_)
@@ -204,11 +204,12 @@ def _tokens(project: OpenProject, removals: Manifest | None) -> TokenCounts | No
         return None
     (table,) = removals.outputs
     for manifest in manifests(project.store, "export"):
-        if manifest.recipe["mix"] is None and any(
+        recipe: Mapping[str, Any] = manifest.recipe
+        if recipe["mix"] is None and any(
             span.sha256 == table.sha256 and span.name == table.name for span in manifest.inputs
         ):
             return TokenCounts(
-                tokenizer=tokenizer_of(manifest.recipe),
+                tokenizer=str(recipe["tokenizer"]["name"]),
                 tokens=manifest.counts["tokens"],
                 text_bytes=manifest.counts["text_bytes"],
             )

@@ -3,21 +3,20 @@
 `pipeline.dedup_index` decides from the signatures of all kept documents of all sources, and works on new ones only.
 Each removal names its witness, the better document that it duplicates. The run is named by its fingerprint: the same
 sources, processed to the same results, find their removals again, and others do not.
+
+A function imports the index if it needs it: reports only look for a run.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from core import InputError
 from filters.dedup.signature import signature_version
 from pipeline.configuration import DedupConfig
-from pipeline.dedup_index import index_state
-from pipeline.dedup_index.index_removals import RemovalsTask, removals_work
-from pipeline.dedup_index.index_screen import ScreenTask
-from pipeline.dedup_index.index_stages import IndexSettings
-from pipeline.dedup_index.index_update import update
-from pipeline.dedup_index.screen_filter import ScreenFilter, seal_filter
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Part, Step
@@ -27,6 +26,11 @@ from pipeline.terminal.byte_text import byte_text
 from pipeline.terminal.progress import Progress
 from storage.manifest import Input, Manifest, Output, fingerprint, manifests
 from storage.store import Store
+
+if TYPE_CHECKING:
+    from pipeline.dedup_index.index_screen import ScreenTask
+    from pipeline.dedup_index.index_stages import IndexSettings
+    from pipeline.dedup_index.screen_filter import ScreenFilter
 
 NAME = "dedup"
 VERSION = 5
@@ -48,6 +52,8 @@ def step(config: DedupConfig) -> Step:
 
 def settings(config: DedupConfig) -> IndexSettings:
     """Return what decides about duplicates."""
+    from pipeline.dedup_index.index_stages import IndexSettings  # noqa: PLC0415 - see the top
+
     bands, rows = config.bands_and_rows or (0, 0)
     return IndexSettings(
         bands=bands,
@@ -128,6 +134,9 @@ def run(
     """Make the removals among the documents that a set of verdicts keeps, unless they are sealed already. Raise
     `InputError` if signatures are not those that the configuration needs.
     """
+    from pipeline.dedup_index.index_removals import RemovalsTask, removals_work  # noqa: PLC0415 - see the top
+    from pipeline.dedup_index.index_update import update  # noqa: PLC0415 - see the top
+
     found = _fitting_signatures(store, sources, config, verdict_set)
     now = step(config)
     whole = part(now, found)
@@ -191,6 +200,9 @@ def _newest_screen(
     """Return the filter of the largest index of this configuration, and make it if there is none. Return None if there
     is no index whose documents are all processed as they were.
     """
+    from pipeline.dedup_index import index_state  # noqa: PLC0415 - see the top
+    from pipeline.dedup_index.screen_filter import seal_filter  # noqa: PLC0415 - see the top
+
     recipe = step(config).recipe
     sealed = {
         Input(name=output.name, sha256=output.sha256)

@@ -152,11 +152,6 @@ def record_dataset(store: Store, plan: ExportPlan, dataset: Dataset) -> None:
     )
 
 
-def tokenizer_of(recipe: Mapping[str, Any]) -> str:
-    """Return the name of the tokenizer in a recipe of an export."""
-    return str(recipe["tokenizer"]["name"])
-
-
 def _lost_shards(out: Store, sealed: Sequence[ShardFile], progress: Progress) -> list[int]:
     """Return the places in the list of shards that are missing or damaged. Threads share the work, because hashing
     releases Python's lock.

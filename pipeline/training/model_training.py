@@ -7,6 +7,7 @@ the measures. Both are written to a temporary name first, so a command that is k
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,21 +46,17 @@ def train_quality(
     good: Sequence[Example], bad: Sequence[Example], out: Path, share: float, options: TrainingOptions
 ) -> TrainedModel:
     """Train a classifier of good and bad texts. Raise `InputError` if a side has too few texts."""
-    both = {each.text for each in good} & {each.text for each in bad}
-    labelled = [
-        Example(text=each.text, label=label)
-        for label, side in ((GOOD, good), (BAD, bad))
-        for each in side
-        if each.text not in both
-    ]
+    labelled, ambiguous = _unambiguous(
+        Example(text=each.text, label=label) for label, side in ((GOOD, good), (BAD, bad)) for each in side
+    )
     train, held = _split(labelled, share)
-    _require_labels(train, (GOOD, BAD))
+    _require_labels(train, (GOOD, BAD), ambiguous)
     data = train_classifier(((each.label, each.text) for each in train), options)
     classify = load_classifier(data)
     scores = [classify(each.text, GOOD) for each in held]
     is_good = [each.label == GOOD for each in held]
     half = quality(scores, is_good, 0.5)
-    measures = {**asdict(half), "on_both_sides": len(both)}
+    measures = {**asdict(half), "ambiguous": ambiguous}
     recipe = {"model": "quality", **options.recipe}
     return _stored(out, data, recipe, (train, held), measures)
 
@@ -68,11 +65,14 @@ def train_language(
     labelled: Sequence[Example], out: Path, share: float, options: TrainingOptions
 ) -> TrainedModel:
     """Train a classifier of languages, or of any other labels. Raise `InputError` if a label has too few texts."""
-    train, held = _split(labelled, share)
     names = sorted({each.label for each in labelled})
     if len(names) < 2:
-        raise InputError("texts of at least two languages are needed")
-    _require_labels(train, names)
+        raise InputError(
+            f"texts of at least two languages are needed; all have the label {', '.join(names) or 'none'}"
+        )
+    clear, ambiguous = _unambiguous(labelled)
+    train, held = _split(clear, share)
+    _require_labels(train, names, ambiguous)
     data = train_classifier(((each.label, each.text) for each in train), options)
     predict = load_predictor(data)
     rows = confusion([predict(each.text)[0] for each in held], [each.label for each in held])
@@ -82,6 +82,7 @@ def train_language(
         "macro_f1": float(
             np.mean([2 * p * r / (p + r) if p + r else 0.0 for _, p, r in rows.values()] or [0.0])
         ),
+        "ambiguous": ambiguous,
         "labels": {name: {"texts": n, "precision": p, "recall": r} for name, (n, p, r) in rows.items()},
     }
     return _stored(out, data, {"model": "lid", **options.recipe}, (train, held), measures)
@@ -90,6 +91,8 @@ def train_language(
 def train_language_model(corpus: Sequence[Example], out: Path, share: float, order: int) -> TrainedModel:
     """Train an n-gram model. Raise `InputError` if the corpus has no words, or more than memory should hold."""
     train, held = _split(corpus, share)
+    if not train:
+        raise InputError(f"all {len(held)} texts are held out; give more texts, or hold back a smaller share")
     partial = _partial(out)
     try:
         with partial.open("wb") as file:
@@ -114,11 +117,25 @@ def _split(examples: Iterable[Example], share: float) -> tuple[list[Example], li
     return train, held
 
 
-def _require_labels(train: Sequence[Example], names: Iterable[str]) -> None:
+def _unambiguous(examples: Iterable[Example]) -> tuple[list[Example], int]:
+    """Return the examples whose text has one label, and the number of texts that have several."""
+    every = list(examples)
+    labels: dict[str, set[str]] = {}
+    for each in every:
+        labels.setdefault(each.text, set()).add(each.label)
+    clear = [each for each in every if len(labels[each.text]) == 1]
+    return clear, sum(len(found) > 1 for found in labels.values())
+
+
+def _require_labels(train: Sequence[Example], names: Iterable[str], ambiguous: int) -> None:
+    counts = Counter(each.label for each in train)
     for name in names:
-        count = sum(each.label == name for each in train)
-        if count < MIN_TEXTS:
-            raise InputError(f"{count} texts of {name!r} to train on; at least {MIN_TEXTS} are needed")
+        if counts[name] < MIN_TEXTS:
+            also = f" ({ambiguous} texts have several labels and are left out)" if ambiguous else ""
+            raise InputError(
+                f"{counts[name]} texts of {name!r} to train on{also}; at least {MIN_TEXTS} are needed besides those"
+                " that are held out"
+            )
 
 
 def _stored(

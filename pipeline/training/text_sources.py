@@ -32,12 +32,18 @@ class Example(NamedTuple):
 
 
 def read_texts(spec: str, project: OpenProject | None, label_field: str = "") -> Iterator[Example]:
-    """Yield the texts of a source that are not blank. Raise `InputError` if it cannot be read."""
+    """Yield the texts of a source that are not blank. Raise `InputError` if it cannot be read, or if there are none."""
     kind, colon, name = spec.partition(":")
     found = (
         _documents(kind, name, spec, project) if colon and kind in KINDS else _file(Path(spec), label_field)
     )
-    return (each for each in found if each.text.strip())
+    is_empty = True
+    for each in found:
+        if each.text.strip():
+            is_empty = False
+            yield each
+    if is_empty:
+        raise InputError(f"{spec}: there are no texts")
 
 
 def sample(examples: Iterable[Example], most: int) -> list[Example]:
@@ -72,7 +78,8 @@ def _documents(kind: str, name: str, spec: str, project: OpenProject | None) -> 
 def _file(path: Path, label_field: str) -> Iterator[Example]:
     name = path.name.removesuffix(".gz").removesuffix(".zst")
     if not name.endswith((".jsonl", ".txt")):
-        raise InputError(f"{path}: give a .jsonl or .txt file, also with .gz or .zst, or {KINDS[1]}:NAME")
+        kinds = ", ".join(f"{kind}:NAME" for kind in KINDS)
+        raise InputError(f"{path}: give a .jsonl or .txt file, also with .gz or .zst, or one of {kinds}")
     try:
         with _lines(path) as lines:
             for number, line in enumerate(lines, 1):
@@ -105,7 +112,13 @@ def _row(line: str, label_field: str, where: str) -> Example:
         raise InputError(f"{where}: it must be an object with a string `text`")
     if not label_field:
         return Example(text=row["text"])
-    label = row.get(label_field)
+    if label_field not in row:
+        raise InputError(f"{where}: it has no `{label_field}`, which is the label of its text")
+    return Example(text=row["text"], label=checked_label(row[label_field], f"{where}: `{label_field}`"))
+
+
+def checked_label(label: object, where: str) -> str:
+    """Return a label. Raise `InputError`, which begins with `where`, if it is no text, is empty, or has spaces."""
     if not isinstance(label, str) or not label or any(each.isspace() for each in label):
-        raise InputError(f"{where}: `{label_field}` must be a label without spaces")
-    return Example(text=row["text"], label=label)
+        raise InputError(f"{where} must be a label without spaces, such as de")
+    return label

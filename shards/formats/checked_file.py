@@ -158,7 +158,11 @@ class Blocks:
 
 
 class CheckedFile:
-    """A mapped file. `check` must have been called for bytes before they are used."""
+    """A mapped file. `check` must have been called for bytes before they are used.
+
+    A file that is cut off while it is mapped is an error when one of the lost blocks is checked. If every block was
+    checked before, reading the lost bytes kills the process (SIGBUS): replace a file by renaming, and cut none off.
+    """
 
     def __init__(self, path: Path, magic: bytes, frame_sha256: str | None = None) -> None:
         """Map the file and read its header. If `frame_sha256` is given, the file must have that frame digest.
@@ -241,9 +245,21 @@ class CheckedFile:
         assert self._blocks is not None, "seal comes first"
         if not self._intact[block]:
             first, last = self._blocks.span(block)
+            self._require_length(last)
             self._blocks.check(block, self._map[first:last])
             self._intact[block] = 1
             self._unchecked -= 1
+
+    def _require_length(self, last: int) -> None:
+        """Raise `CorruptData` if the file is shorter than `last` now: reading the mapping would kill the process."""
+        try:
+            length = Path(self.where).stat().st_size
+        except OSError:
+            return  # a file that has no name any more keeps its bytes
+        if length < last:
+            raise CorruptData(
+                f"{self.where}: cut off at offset {length} while it was read; it had {len(self._map)} bytes; {REMEDY}"
+            )
 
 
 def check_frame(header: bytes, sums: Any, expected: str | None, where: str) -> None:

@@ -11,6 +11,9 @@ from storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart
 from storage.manifest import Manifest, load_manifest
 from storage.store import Store
 
+JUDGE = "judge"
+"""The step whose parts are named `set/source/part`, after the set of verdicts."""
+
 
 def manifest_rows(store: Store, name: str, stamp: str) -> list[SQLModel]:
     """Return the rows of a Manifest: its part, and the WARC files that it seals. Raise `CorruptData` if it is missing
@@ -18,7 +21,8 @@ def manifest_rows(store: Store, name: str, stamp: str) -> list[SQLModel]:
     """
     manifest = load_manifest(store, name)
     step, _, version = manifest.step.partition("@")
-    source = _text(manifest.part.partition("/")[0])
+    first, second, *_ = (*manifest.part.split("/", 2), "")
+    source = _text(second if step == JUDGE else first)
     sealed = SealedPart(
         manifest=name,
         stamp=stamp,

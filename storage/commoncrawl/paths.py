@@ -12,7 +12,7 @@ from storage.commoncrawl.file_names import is_file, segment
 if TYPE_CHECKING:
     from storage.commoncrawl.transport.source_client import SourceClient
 
-LONGEST = 1 << 10
+MAX_PATH_CHARACTERS = 1 << 10
 """Characters of a path at most."""
 SUFFIXES = (".paths", ".paths.gz")
 """Endings of the names of such lists."""
@@ -62,6 +62,6 @@ def _parsed(data: bytes, name: str) -> tuple[str, ...]:
     paths = tuple(line.strip() for line in text.split("\n") if line.strip())
     if not paths:
         raise InputError(f"{name}: no list of paths: there is none in it")
-    if any(len(path) > LONGEST for path in paths):
-        raise InputError(f"{name}: no list of paths: a line has more than {LONGEST} characters")
+    if any(len(path) > MAX_PATH_CHARACTERS for path in paths):
+        raise InputError(f"{name}: no list of paths: a line has more than {MAX_PATH_CHARACTERS} characters")
     return paths

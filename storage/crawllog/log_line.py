@@ -40,6 +40,8 @@ FOLDER = "log"
 SUFFIX = ".jsonl"
 SEALED_SUFFIX = ".jsonl.zst"
 RETRY = "retry"
+UNLOGGED = "no_log"
+"""Reason of an archived page that no log has."""
 PIECE = 1 << 18
 """Bytes unpacked at a time."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -183,9 +183,9 @@ def write(path: Path, lines: IndexLines) -> None:
         file.write(packer.flush())
 
 
-def read(file: BinaryIO, *, name: str, host: str = "") -> Iterator[CdxjRow]:
-    """Yield the rows in the order of the file. With `host`, yield only the rows whose line contains it, which is much
-    faster.
+def read(file: BinaryIO, *, name: str, sought: str = "") -> Iterator[CdxjRow]:
+    """Yield the rows in the order of the file. With `sought`, which is in lower case, yield only the rows whose line
+    contains it in any case, which is much faster.
 
     Raise `CorruptData`, which names the file and the first bad line, if the file is no CDXJ.
     """
@@ -193,7 +193,7 @@ def read(file: BinaryIO, *, name: str, host: str = "") -> Iterator[CdxjRow]:
     try:
         with gzip.open(file, "rt", encoding="ascii", newline="\n") as lines:
             for text in lines:
-                if host in text.lower() if host else True:
+                if sought in text.lower() if sought else True:
                     yield parse_line(text)
                 number += 1
     except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error) as error:

@@ -5,7 +5,12 @@ import time
 
 import pytest
 
+from core import InputError
 from demo.web import Web
+from pipeline.open_project import OpenProject
+from pipeline.recipe import export_crawl
+from pipeline.terminal.progress import LineProgress
+from shards.tokenizer import load_tokenizer_file
 from tests.end_to_end.conftest import TOML, CallingUser
 from tests.end_to_end.fleet_user import (
     archived,
@@ -66,6 +71,21 @@ def test_a_fleet_that_was_never_started_says_so_and_takes_no_orders(seeded):
         line = user.run("fleet", words[0], "main", *words[1:], code=2).line
         assert "no fleet was ever started for it; run `thresher fleet start main`" in line
     assert "nothing is seeded" in user.run("fleet", "status", "other", code=2).line
+
+
+def test_an_export_of_a_crawl_that_has_sealed_nothing_is_refused(seeded):
+    """It recorded an empty dataset."""
+    user = CallingUser(seeded.directory)
+    toml = user.directory / "thresher.toml"
+    toml.write_text(f'{toml.read_text()}\n[fleet]\nexport_out = "exports"\n')
+    line = user.run("fleet", "scale", "main", "--exporters", "1", code=2).line
+    assert "crawl 'main': no archive file is sealed yet, so there is nothing to export" in line
+    opened = OpenProject.at(user.directory)
+    with pytest.raises(InputError, match="no archive file is sealed yet"), opened.worker_pool(1) as pool:
+        export_crawl(
+            opened, "main", str(user.directory / "out"), load_tokenizer_file(None), pool, LineProgress()
+        )
+    assert not (user.directory / "out").exists()
 
 
 @pytest.mark.parametrize(

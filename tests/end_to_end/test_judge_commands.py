@@ -103,3 +103,20 @@ def test_thresholds_of_the_configuration_hold_for_process_and_judge(project):
     judged = stages(project, "--verdicts", "configured")
     project.run("process", "s", "--redo")
     assert stages(project) == judged
+
+
+def test_a_document_of_a_local_file_is_shown_by_its_uri(calling_user):
+    texts = calling_user.directory / "two texts.jsonl"
+    texts.write_text("".join(f"{json.dumps({'text': f'Text {n} of the file.'})}\n" for n in (1, 2)))
+    calling_user.run("ingest", "local", texts)
+    calling_user.run("process", "local")
+    found = calling_user.run("show", "file:two texts.jsonl#line=2", "--json").json
+    assert found["url"] == "file:two%20texts.jsonl#line=2"
+    ((source,)) = found["sources"]
+    assert (source["name"], source["frontier"], source["log"]) == ("local", None, [])
+    ((capture,)) = source["captures"]
+    assert (capture["url"], bool(capture["verdict"])) == (found["url"], True)
+    assert calling_user.run("show", "FILE:two%20texts.jsonl#line=2").out.startswith(
+        "local:\n  undated, captured "
+    )
+    assert ": unknown; " in calling_user.run("show", "file:two texts.jsonl#line=3").out

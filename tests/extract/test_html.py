@@ -6,12 +6,12 @@ import tarfile
 import pytest
 import zstandard
 
-from core import Document, RecordRef
+from core import Document, RecordRef, document_id
 from extract import Skip
 from extract.extraction import Extraction
 from extract.html import EXTRACTOR, LONGEST, extract
 from extract.page.boxes import MAX_ELEMENTS
-from extract.record_document import document_id, extract_document
+from extract.record_document import extract_document
 from storage.warc.records import ArchivedRecord
 from tests.expect import expect
 from tests.shared import read_tar_file, shared_file

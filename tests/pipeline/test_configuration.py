@@ -106,6 +106,8 @@ def test_inside_a_project_its_directory_is_named(tmp_path):
         ("[crawler]\nallow_networks = '127.0.0.0/8'", "must be a list of strings"),
         ("[filters]\nlanguages = [1]", "must be a list of strings"),
         ("[filters]\nlanguages = ['english']", "codes of ISO 639 such as 'en'"),
+        ("[filters]\nlicenses = ['Creative Commons']", "must be SPDX identifiers such as 'CC-BY-4.0'"),
+        ("[filters]\nlicenses = ['']", "must be SPDX identifiers"),
         ("[filters]\nlanguage_model = 'cld3'", "'ensemble' or 'lid.176'"),
         (
             "[filters]\nlanguage_thresholds = 0.5",

@@ -268,3 +268,11 @@ def test_killed_at_every_call_the_part_is_sealed_or_not(tmp_path: Path):
 def test_the_digest_of_a_file_is_its_sha256(tmp_path: Path):
     (tmp_path / "x").write_bytes(b"abc")
     assert digest(tmp_path / "x") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_a_name_with_a_line_break_stays_on_the_line_of_its_error(tmp_path):
+    store = DirectoryStore(tmp_path)
+    store.put("manifests/x/a\nb.json", b"{}")
+    with pytest.raises(CorruptData, match=r"^manifests/x/a\\nb\.json is no Manifest") as error:
+        load_manifest(store, "manifests/x/a\nb.json")
+    assert "\n" not in str(error.value)

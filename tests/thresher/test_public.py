@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import thresher
+from tests.pipeline.steps.judged_sources import SENTENCES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -167,3 +168,88 @@ def test_where_no_crawl_can_run_one_line_says_so(tmp_path):
             asyncio.run(in_a_loop(call))
     with ThreadPoolExecutor(1) as pool, pytest.raises(thresher.InputError, match="only the main thread can"):
         pool.submit(project.crawl).result()
+
+
+@pytest.fixture
+def judged_project(tmp_path):
+    """A processed project with texts of 25, 45, 65 and 85 words, and a tokenizer beside it."""
+    (tmp_path / "thresher.toml").write_text(
+        '[filters]\npreset = "none"\nrules = ["gopher_quality"]\nlanguages = []\n'
+    )
+    texts = (tmp_path / "texts").absolute()
+    texts.mkdir()
+    for number in range(4):
+        words = " ".join([*SENTENCES[number:], *SENTENCES]).split()[: 25 + 20 * number]
+        (texts / f"{number}.txt").write_text(" ".join(words))
+    project = thresher.Project(tmp_path)
+    project.ingest("docs", texts)
+    project.process(workers=1)
+    return project
+
+
+def kept(project, verdicts=""):
+    return project.funnel(verdicts=verdicts).kept.documents
+
+
+def test_sets_of_verdicts_are_made_and_used_without_a_command(judged_project, tmp_path):
+    project, short = judged_project, {"gopher_quality.fewest_words": 40}
+    assert project.verdict_sets == ()
+    assert (kept(project), project.judge("short", thresholds=short, workers=1).made) == (2, 1)
+    assert project.judge("short", "docs", thresholds=short, workers=1).already == 1
+    assert project.judge("german", languages=["de"], workers=1).made == 1
+    assert project.verdict_sets == ("german", "short")
+    assert (kept(project), kept(project, "short"), kept(project, "german")) == (2, 3, 0)
+    assert len(list(project.documents(verdicts="short"))) == 3
+    assert len(list(project.signatures(verdicts="short"))) == 3
+    with pytest.raises(thresher.InputError, match="thresher dedup docs --verdicts short"):
+        project.export(tmp_path / "out", verdicts="short")
+    project.dedup(verdicts="short")
+    dataset = project.export(tmp_path / "out", verdicts="short", formats=["jsonl", "parquet"], workers=1)
+    assert dataset.documents == 3
+    assert {Path(shard.name).suffix for shard in dataset.shards} == {".zst", ".parquet"}
+    with pytest.raises(thresher.Conflict, match="fewest_words was 40, is 50 now"):
+        project.judge("short", workers=1)
+    assert project.judge("short", redo=True, workers=1).made == 1
+    assert kept(project, "short") == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda project: project.judge("x/y"), "is no name of a set of verdicts"),
+        (lambda project: project.judge("a", thresholds={"gopher_quality.words": 1}), "gopher_quality.words"),
+        (
+            lambda project: project.judge("a", thresholds={"gopher_quality.fewest_words": "30"}),
+            "finite number",
+        ),
+        (lambda project: project.judge("a", languages=["English"]), "'English' is no code of ISO 639"),
+        (lambda project: project.judge("a", preset="fine"), "fine"),
+        (lambda project: project.dedup(verdicts="none"), "no set of verdicts has the name 'none'"),
+        (lambda project: next(project.documents(verdicts="none")), "no set of verdicts has the name 'none'"),
+        (
+            lambda project: project.export("o", formats=["csv"]),
+            "formats: 'csv' is not known; choose from tokens",
+        ),
+        (lambda project: project.export("o", pack=9, packing="all"), "packing: 'all' is not known"),
+        (lambda project: project.export("o", pack=0), "give a length from 1"),
+    ],
+)
+def test_wrong_sets_and_choices_are_refused_in_one_line(judged_project, monkeypatch, call, problem):
+    monkeypatch.chdir(judged_project.directory)
+    with pytest.raises(thresher.InputError, match=problem) as error:
+        call(judged_project)
+    assert "\n" not in str(error.value)
+    assert judged_project.verdict_sets == ()
+    assert not Path("o").exists()
+
+
+def test_the_python_of_the_guide_to_thresholds_works(judged_project, tmp_path, monkeypatch, capsys):
+    from tokenizers import Tokenizer, models
+
+    monkeypatch.chdir(tmp_path)
+    Tokenizer(models.WordLevel({"a": 0, "[UNK]": 1}, unk_token="[UNK]")).save("tokenizer.json")
+    guide = (ROOT / "docs/guides/thresholds.md").read_text()
+    exec(guide.split("```python\n")[1].split("```")[0], {})
+    shown = "words30 3\nwords50 2\nwords100 0\n('words100', 'words30', 'words50')\n"
+    assert capsys.readouterr().out == shown
+    assert (tmp_path / "out-short/manifest.json").exists()

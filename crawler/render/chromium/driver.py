@@ -29,14 +29,14 @@ async def start_driver(directory: Path) -> Playwright:
     script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     script.chmod(0o700)
     try:
-        with _named(script):
+        with _node_path(script):
             return await async_playwright().start()
     finally:
         script.unlink()
 
 
 @contextmanager
-def _named(script: Path) -> Iterator[None]:
+def _node_path(script: Path) -> Iterator[None]:
     before = os.environ.get(NODE)
     os.environ[NODE] = str(script)
     try:

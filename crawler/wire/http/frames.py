@@ -18,7 +18,7 @@ class FrameLimiter:
     not.
     """
 
-    __slots__ = ("_empty", "_header", "_left", "_pieces")
+    __slots__ = ("_empty", "_frames", "_header", "_left")
 
     def __init__(self) -> None:
         self._header = bytearray()
@@ -27,7 +27,7 @@ class FrameLimiter:
 
     def reset(self) -> None:
         """Start to count another exchange."""
-        self._empty = self._pieces = 0
+        self._empty = self._frames = 0
 
     def feed(self, data: bytes) -> None:
         """Count the frames in `data`. Raise `ValueError` if a frame is too large, or if there are too many."""
@@ -47,9 +47,9 @@ class FrameLimiter:
                 self._header.clear()
 
     def _count(self, *, carries: bool) -> None:
-        self._pieces += 1
+        self._frames += 1
         self._empty += not carries
         if self._left > MAX_FRAME_BYTES:
             raise ValueError("a frame that is too large")
-        if self._empty > MAX_EMPTY_FRAMES or self._pieces > MAX_FRAMES:
+        if self._empty > MAX_EMPTY_FRAMES or self._frames > MAX_FRAMES:
             raise ValueError("a flood of frames")

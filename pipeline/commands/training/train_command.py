@@ -83,9 +83,11 @@ def quality_command(
     sides = [_texts(each, opened, max_texts) for each in (good, bad)]
     made = train_quality(sides[0], sides[1], out, held_out, options)
     found = made.measures
+    is_mixed = 0 < found["good"] < found["texts"]
+    auc = f"AUC {found['auc']:.3f}" if is_mixed else "no AUC, because all are of one kind"
     line = (
-        f"held out: {found['texts']:,} texts, {found['good']:,} good; AUC {found['auc']:.3f}; at"
-        f" {found['threshold']:.2f}: precision {found['precision']:.3f}, recall {found['recall']:.3f}"
+        f"{found['good']:,} good; {auc}; at {found['threshold']:.2f}: precision {found['precision']:.3f}, recall"
+        f" {found['recall']:.3f}"
     )
     _print(as_json, made, line)
 
@@ -132,10 +134,7 @@ def lid_command(
     found = made.measures
     weak = sorted(found["labels"].items(), key=lambda item: (item[1]["recall"], item[0]))[:5]
     lowest = ", ".join(f"{name} {row['recall']:.2f}" for name, row in weak)
-    line = (
-        f"held out: {made.held_out:,} texts; accuracy {found['accuracy']:.3f}, macro F1 {found['macro_f1']:.3f};"
-        f" lowest recall: {lowest}"
-    )
+    line = f"accuracy {found['accuracy']:.3f}, macro F1 {found['macro_f1']:.3f}; lowest recall: {lowest}"
     _print(as_json, made, line)
 
 
@@ -162,16 +161,18 @@ def perplexity_command(
     _check_out(out)
     made = train_language_model(_texts(corpus, _opened(project, corpus), max_texts), out, held_out, order)
     found = made.measures
-    line = f"{found['words']:,} words"
-    if "median" in found:
-        line += (
-            f"; held out: {made.held_out:,} texts, median perplexity {found['median']:.1f};"
-            f" thirds end at {found['head_ends']:.1f} and {found['middle_ends']:.1f}"
-        )
+    line = (
+        f"median perplexity {found['median']:.1f}; thirds end at {found['head_ends']:.1f} and"
+        f" {found['middle_ends']:.1f}"
+        if made.held_out
+        else ""
+    )
     _print(as_json, made, line)
 
 
 def _check_out(out: Path) -> None:
+    if out.is_dir():
+        raise InputError(f"--out {out}: it is a directory; name a file")
     if not out.parent.is_dir():
         raise InputError(f"--out {out}: the directory {out.parent} does not exist")
 
@@ -191,14 +192,22 @@ def _texts(specs: list[str], project: OpenProject | None, most: int) -> list[Exa
 
 
 def _labelled(specs: list[str], project: Path, most: int) -> list[Example]:
-    from pipeline.training.text_sources import Example, read_texts, sample
+    from pipeline.training.text_sources import Example, checked_label, read_texts, sample
 
     found: list[Example] = []
     for spec in specs:
         label, equals, source = spec.partition("=")
         if equals:
+            checked_label(label, f"--texts {spec}: what stands in front of '='")
+            if not source:
+                raise InputError(f"--texts {spec}: give a file behind '='")
             read = read_texts(source, _opened(project, [source]))
             found += sample((Example(text=each.text, label=label) for each in read), most)
+        elif ".jsonl" not in spec:
+            raise InputError(
+                f"--texts {spec}: its texts have no labels; write CODE={spec}, or give a .jsonl file with `text` and"
+                " `language`"
+            )
         else:
             by_label: dict[str, list[Example]] = {}
             for each in read_texts(spec, None, label_field="language"):
@@ -208,8 +217,13 @@ def _labelled(specs: list[str], project: Path, most: int) -> list[Example]:
 
 
 def _print(as_json: bool, made: TrainedModel, measured: str) -> None:
-    line = (
-        f"wrote {made.path}: {made.bytes:,} bytes, sha256 {made.sha256[:16]}, trained on {made.trained:,} texts\n"
-        f"{measured}"
-    )
+    line = f"wrote {made.path}: {made.bytes:,} bytes, sha256 {made.sha256[:16]}, trained on {made.trained:,} texts"
+    if words := made.measures.get("words"):
+        line += f" of {words:,} words"
+    if ambiguous := made.measures.get("ambiguous"):
+        line += f"; {ambiguous:,} texts have several labels and are left out"
+    if made.held_out:
+        line += f"\nheld out: {made.held_out:,} texts; {measured}"
+    else:
+        line += "\nnothing was held out, so nothing is measured; give more texts, or a larger --held-out"
     print_result(as_json, asdict(made), line)

@@ -11,6 +11,7 @@ from frontier import Frontier
 from frontier.verbs.fleet import Fleet
 from pipeline.crawls import operator_commands
 from pipeline.crawls.rescrape import RescrapePlan, add_rescrapes
+from pipeline.fleet.export_schedule import require_sealed
 from pipeline.fleet.fleet_command import check_numbers
 from pipeline.open_project import OpenProject
 
@@ -189,6 +190,8 @@ class ScaleFleet(ActionRequest):
     def run(self, project: OpenProject, crawl: str) -> str:
         """Scale the fleet."""
         check_numbers(project.config, {self.kind: self.number})
+        if self.kind == "exporter" and self.number:
+            require_sealed(project.store, crawl)
         _order_fleet(project, crawl, lambda fleet: fleet.scale(self.kind, self.number))
         return f"{self.number} {self.kind}{'' if self.number == 1 else 's'} should run"
 

@@ -128,7 +128,7 @@ def _part_pages() -> APIRouter:
         text = u.strip()
         if not text:
             return _page(request, "url.html", url=None, text="")
-        if "://" not in text:
+        if "://" not in text and not text.lower().startswith("file:"):
             text = f"https://{text}"
         return _page(request, "url.html", url=await console_of(request).url(text[:4000]), text=u)
 

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from core import Document, Failure, Verdict, failure_boundary
+from core import Document, Failure, Verdict, document_id, failure_boundary
 from core.failure import FAILURE_PREFIX
 from extract import Skip
 from extract.engines.page_engine import load_engine, require_engine
 from extract.raw_text import declared_language, page_windows
-from extract.record_document import LanguagePrecheck, document_id, extract_document, rights_of
+from extract.record_document import LanguagePrecheck, extract_document, rights_of
 from filters.decision import decide
 from filters.dedup.signature import sign
 from filters.judge import analyzed

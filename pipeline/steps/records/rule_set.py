@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core import InputError
@@ -48,6 +49,9 @@ def rule_set(filters: FiltersConfig) -> RuleSet:
 
 def with_settings(filters: FiltersConfig, settings: Iterable[str]) -> FiltersConfig:
     """Return a configuration with the values that `--set` names. Raise `InputError` if one is not valid."""
+    preset: str | None = None
+    languages: tuple[str, ...] | None = None
+    thresholds: dict[str, float] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key:
@@ -55,21 +59,40 @@ def with_settings(filters: FiltersConfig, settings: Iterable[str]) -> FiltersCon
                 f"--set {setting}: write it as KEY=VALUE, such as gopher_quality.fewest_words=30"
             )
         if key == "preset":
-            filters = replace(filters, preset=value)
+            preset = value
         elif key == "languages":
-            codes = tuple(code for code in value.split(",") if code)
-            if not all(map(LANGUAGE.fullmatch, codes)):
-                raise InputError(f"--set {setting}: languages must be codes of ISO 639 such as en,de")
-            filters = replace(filters, languages=codes)
+            languages = tuple(code for code in value.split(",") if code)
         else:
             try:
-                number = float(value)
+                thresholds[key] = float(value)
             except ValueError:
                 raise InputError(f"--set {setting}: {value!r} is no number") from None
-            if not math.isfinite(number):
-                raise InputError(f"--set {setting}: the value must be finite")
-            filters = replace(filters, thresholds={**filters.thresholds, key: number})
-    return filters
+    return with_choices(filters, preset=preset, languages=languages, thresholds=thresholds)
+
+
+def with_choices(
+    filters: FiltersConfig,
+    *,
+    preset: str | None = None,
+    languages: Iterable[str] | None = None,
+    thresholds: Mapping[str, float] = MappingProxyType({}),
+) -> FiltersConfig:
+    """Return a configuration with these values in place of its own; None keeps its own. Raise `InputError` if a
+    language is no code, or a threshold no finite number.
+    """
+    codes = filters.languages if languages is None else tuple(languages)
+    for code in codes:
+        if not LANGUAGE.fullmatch(code):
+            raise InputError(f"languages: {code!r} is no code of ISO 639 such as en or de")
+    for name, number in thresholds.items():
+        if not isinstance(number, int | float) or not math.isfinite(number):
+            raise InputError(f"{name} = {number!r}: the value must be a finite number")
+    return replace(
+        filters,
+        preset=filters.preset if preset is None else preset,
+        languages=codes,
+        thresholds={**filters.thresholds, **thresholds},
+    )
 
 
 def rules_of(chosen: RuleSet, files: SignalFiles | None = None) -> tuple[Rule, ...]:

@@ -164,7 +164,11 @@ def _secret(directory: Path, written: str) -> bytes:
         return b""
     kind, _, variable = written.partition(":")
     if kind == "env":
-        secret = os.environ.get(variable, "").encode()
+        if variable not in os.environ:
+            unset = f"the environment variable {variable} is not set; set it to the output of `openssl rand -hex 32`"
+            problem = unset if variable else "it names no variable; write env:VARIABLE"
+            raise InputError(f"filters.mask_key = {written!r}: {problem}")
+        secret = os.environ[variable].encode(errors="surrogateescape")
         problem = f"the environment variable {variable} has"
     else:
         try:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from storage.commoncrawl.index.row import CrawlIndexRow
 
-GAP = 32 << 10
+MAX_GAP_BYTES = 32 << 10
 """Bytes between two records that are read and dropped at most: on most networks they take less time than a request."""
-LONGEST = 8 << 20
+MAX_READ_BYTES = 8 << 20
 """Bytes of one read of several records at most."""
 
 
@@ -29,14 +29,16 @@ class RangeRead:
         return data[row.offset - self.first :][: row.length]
 
 
-def range_reads(rows: Iterable[CrawlIndexRow], gap: int = GAP, longest: int = LONGEST) -> Iterator[RangeRead]:
+def range_reads(
+    rows: Iterable[CrawlIndexRow], max_gap: int = MAX_GAP_BYTES, max_bytes: int = MAX_READ_BYTES
+) -> Iterator[RangeRead]:
     """Yield the reads for rows that are sorted by file and offset. Each row is in exactly one read."""
     near: list[CrawlIndexRow] = []
     end = 0
     for row in rows:
         after = row.offset + row.length
-        joins = near and row.filename == near[0].filename and row.offset <= end + gap
-        if near and not (joins and max(end, after) - near[0].offset <= longest):
+        joins = near and row.filename == near[0].filename and row.offset <= end + max_gap
+        if near and not (joins and max(end, after) - near[0].offset <= max_bytes):
             yield _range_read(near)
             near, end = [], 0
         near.append(row)

@@ -14,7 +14,7 @@ from storage.commoncrawl.file_names import is_file
 
 OLD_BUCKET_PREFIX = "common-crawl/"
 """Prefix of the file names in the indexes of the oldest crawls; the files' addresses do not have it."""
-LONGEST = 128 << 20
+MAX_RECORD_BYTES = 128 << 20
 """Stored bytes of a record at most. Common Crawl limits payloads to 1 MB, and to 5 MB since 2025."""
 
 
@@ -82,6 +82,6 @@ def require_valid(row: CrawlIndexRow) -> CrawlIndexRow:
         raise ValueError(f"{row.timestamp!r} is no time")
     if not is_file(row.filename):
         raise ValueError(f"{row.filename!r} is no archive file")
-    if row.offset < 0 or not 0 < row.length <= LONGEST:
+    if row.offset < 0 or not 0 < row.length <= MAX_RECORD_BYTES:
         raise ValueError(f"{row.length} bytes at {row.offset} are no record")
     return row

@@ -45,8 +45,8 @@ class Selection:
     def __post_init__(self) -> None:
         if not (self.domains or self.prefixes):
             raise InputError(
-                "an index is asked for domains or prefixes of URLs: say --domain or --url-prefix;"
-                " without a look-up whole files come in"
+                "a look-up in an index needs domains or beginnings of URLs: give --domain or --url-prefix, or leave out"
+                " the other options to ingest whole files"
             )
         for prefix in self.prefixes:
             if DOTS.search(prefix.partition("?")[0]):

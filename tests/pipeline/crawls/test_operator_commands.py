@@ -14,6 +14,7 @@ from frontier.link.embedded import embedded_server
 from pipeline import configuration
 from pipeline.commands import results
 from pipeline.crawls import operator_commands, yields
+from pipeline.crawls.barred_scope import barred_scope
 from pipeline.crawls.seed import BATCH, SeedPlan, parse_revisit, seed_file
 from pipeline.open_project import OpenProject
 
@@ -75,6 +76,48 @@ def test_a_held_host_is_asked_nothing_until_it_is_let_go_on(project, redis, name
     assert "a.example.org" in granted(redis, name)[0]
 
 
+@pytest.mark.parametrize(
+    ("typed", "scope"),
+    [
+        ("domain:EXAMPLE.org", "domain:example.org"),
+        ("domain:exämple.org", "domain:xn--exmple-cua.org"),
+        ("domain:1.2.3.4", "domain:1.2.3.4"),
+        ("host:www.Example.org.", "host:www.example.org"),
+        ("host:[::1]", "host:[::1]"),
+        ("prefix:https://example.org", "prefix:https://example.org/"),
+        ("prefix:HTTPS://Example.org:443/%66orum/", "prefix:https://example.org/forum/"),
+    ],
+)
+def test_a_scope_is_barred_in_the_form_that_urls_have(typed, scope):
+    assert str(barred_scope(typed)) == scope
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem"),
+    [
+        (
+            "domain:www.example.org",
+            "belongs to the registered domain example.org; write example.org or host:www.",
+        ),
+        ("domain:https://example.org/", "give the name of a host alone"),
+        ("domain:.example.org", "host name with an empty label"),
+        ("host:example.org/forum", "give the name of a host alone"),
+        ("host:example.org:8080", "give the name of a host alone"),
+        ("host:*.example.org", "give the name of a host alone"),
+        ("host:exa mple.org", "is no host name"),
+        ("prefix:example.org/forum", "no page has a URL that begins so"),
+        ("prefix:ftp://example.org/", "not http or https but ftp"),
+        ("any", "bars every page"),
+        ("domain:", "not a scope"),
+    ],
+)
+def test_a_scope_that_can_match_nothing_is_refused(typed, problem):
+    """It was taken, and barred nothing."""
+    with pytest.raises(InputError, match=problem) as error:
+        barred_scope(typed)
+    assert "\n" not in str(error.value)
+
+
 def test_what_is_dropped_is_refused_and_not_let_in_again(project, redis, name):
     seeded(project(), name)
     assert operator_commands.drop(project(), name, "domain:example.org") == 2
@@ -129,7 +172,15 @@ def test_what_a_domain_gave_earns_its_rank(kept, documents, rank):
             "'999999999d' is too long; give 36500d at most",
         ),
         (lambda project, name: operator_commands.drop(project, name, "example.org"), "not a scope"),
-        (lambda project, name: operator_commands.drop(project, "no-such-crawl", "any"), "nothing is seeded"),
+        (
+            lambda project, name: operator_commands.drop(project, "no-such-crawl", "host:a.org"),
+            "nothing is seeded",
+        ),
+        (lambda project, name: operator_commands.drop(project, name, "any"), "bars every page"),
+        (
+            lambda project, name: operator_commands.prefer(project, name, ["www.example.org"], "first"),
+            "www.example.org: www.example.org belongs to the registered domain example.org",
+        ),
         (
             operator_commands.prefer_by_yield,
             "no domain has 20 processed documents yet",

@@ -11,7 +11,7 @@ from redis import Redis
 
 from core import CorruptData, InputError
 from crawler.replay import restore
-from crawler.replay.restore import UNLOGGED, LinkScope
+from crawler.replay.restore import LinkScope
 from frontier import Discovery, Scope, canonicalize
 from frontier.link.embedded import embedded_server
 from pipeline.crawls.rebuild_frontier import RebuildPlan, rebuild_frontier
@@ -19,6 +19,7 @@ from pipeline.crawls.retry import RetryPlan as Retry
 from pipeline.crawls.retry import add_retries
 from pipeline.integrity.verify import delete_damaged_logs, repair, verify_storage
 from pipeline.terminal.progress import LineProgress
+from storage.crawllog.log_line import UNLOGGED
 from storage.storage_id import ensure_storage_id
 from tests.crawler.server import Server, links, page, redirect
 from tests.crawler.spiders.test_gates import gated

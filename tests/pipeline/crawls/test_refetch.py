@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from core import Document, InputError, RecordRef, Verdict
-from extract.record_document import document_id
+from core import Document, InputError, RecordRef, Verdict, document_id
 from frontier import canonicalize
 from pipeline.commands.app import app
 from pipeline.crawls.refetch import TRUNCATED, refetch_truncated, truncated_urls, write_urls

@@ -221,8 +221,8 @@ def test_an_edit_of_another_rule_than_before_is_refused():
     [
         ("fewest_words", "write it as KEY=VALUE"),
         ("gopher_quality.fewest_words=many", "'many' is no number"),
-        ("gopher_quality.fewest_words=inf", "must be finite"),
-        ("languages=English", "codes of ISO 639"),
+        ("gopher_quality.fewest_words=inf", "must be a finite number"),
+        ("languages=English", "code of ISO 639"),
     ],
 )
 def test_a_wrong_setting_is_named(setting, message):

@@ -70,11 +70,18 @@ def test_another_secret_is_another_step(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     ("key", "problem"),
-    [("env:NO_SUCH_SECRET", "has 0 bytes"), ("nothing.txt", "cannot be read"), ("short.txt", "has 5 bytes")],
+    [
+        ("env:NO_SUCH_SECRET", "the environment variable NO_SUCH_SECRET is not set; set it to the output of"),
+        ("env:", "it names no variable; write env:VARIABLE"),
+        ("env:EMPTY_SECRET", "the environment variable EMPTY_SECRET has 0 bytes"),
+        ("nothing.txt", "cannot be read"),
+        ("short.txt", "has 5 bytes"),
+    ],
 )
 def test_a_missing_or_short_secret_is_refused_before_anything_is_processed(
-    tmp_path: Path, key: str, problem: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, problem: str
 ):
+    monkeypatch.setenv("EMPTY_SECRET", "")
     (tmp_path / "short.txt").write_text("short")
     project_with(tmp_path, f'mask = ["email"]\nmask_key = "{key}"', TEXT)
     assert problem in refusal(tmp_path, "process", "t")

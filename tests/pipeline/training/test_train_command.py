@@ -68,8 +68,27 @@ def test_languages_are_labels_of_files_or_of_rows(files: Path):
             "wrong.jsonl, line 1: it must be an object",
         ),
         (["quality", "--good", "bad.jsonl", "--bad", "bad.jsonl"], "texts of 'good' to train on"),
-        (["lid", "--texts", "de=good.jsonl"], "at least two languages"),
-        (["perplexity", "--corpus", "empty.txt"], "there are no words"),
+        (["lid", "--texts", "de=good.jsonl"], "at least two languages are needed; all have the label de"),
+        (["lid", "--texts", "de.txt"], "--texts de.txt: its texts have no labels; write CODE=de.txt"),
+        (["lid", "--texts", "docs:s"], "--texts docs:s: its texts have no labels; write CODE=docs:s"),
+        (["lid", "--texts", "unlabelled.jsonl"], "unlabelled.jsonl, line 1: it has no `language`"),
+        (["lid", "--texts", "=de.txt"], "--texts =de.txt: what stands in front of '=' must be a label"),
+        (["lid", "--texts", "d e=de.txt"], "must be a label without spaces, such as de"),
+        (["lid", "--texts", "de="], "--texts de=: give a file behind '='"),
+        (["lid", "--texts", "de=good.jsonl", "--texts", "nl=empty.txt"], "empty.txt: there are no texts"),
+        (
+            ["lid", "--texts", "de=good.jsonl", "--texts", "nl=few.jsonl"],
+            "1 texts of 'nl' to train on; at least 10",
+        ),
+        (
+            ["lid", "--texts", "de=good.jsonl", "--texts", "nl=good.jsonl"],
+            "0 texts of 'de' to train on (120 texts have several labels",
+        ),
+        (["lid", "--texts", "notjson.jsonl"], "notjson.jsonl, line 1: not JSON"),
+        (["quality", "--good", "good.jsonl", "--bad", "empty.txt"], "empty.txt: there are no texts"),
+        (["perplexity", "--corpus", "empty.txt"], "empty.txt: there are no texts"),
+        (["perplexity", "--corpus", "few.jsonl", "--held-out", "0.9"], "all 1 texts are held out; give more"),
+        (["perplexity", "--corpus", "good.jsonl", "--out", "."], "--out .: it is a directory; name a file"),
     ],
 )
 def test_what_cannot_be_trained_on_is_one_line(
@@ -79,8 +98,30 @@ def test_what_cannot_be_trained_on_is_one_line(
     (files / "few.jsonl").write_text('{"text": "one text"}')
     (files / "wrong.jsonl").write_text('{"words": "one text"}')
     (files / "empty.txt").write_text("\n")
-    assert problem in refusal("train", *arguments, "--out", "model.bin")
-    assert not (files / "model.bin").exists()
+    (files / "de.txt").write_text("ein Text\n")
+    (files / "unlabelled.jsonl").write_text('{"text": "one text"}')
+    (files / "notjson.jsonl").write_text("one text")
+    before = {path.name for path in files.iterdir()}
+    assert problem in refusal("train", arguments[0], "--out", "model.bin", *arguments[1:])
+    assert {path.name for path in files.iterdir()} == before
+
+
+def test_figures_are_of_held_out_texts_or_there_are_none(files: Path):
+    """A share that holds nothing back must not look like a model that is always wrong."""
+    good, bad, out = files / "good.jsonl", files / "bad.jsonl", files / "model"
+    small = ["--buckets", 1000, "--dimensions", 8]
+    for command in (
+        ["quality", "--good", good, "--bad", bad, *small],
+        ["lid", "--texts", good, "--texts", bad, *small],
+        ["perplexity", "--corpus", good],
+    ):
+        unmeasured = run("train", *command, "--held-out", 0, "--out", out)
+        assert "nothing was held out, so nothing is measured; give more texts" in unmeasured
+        assert "0.000" not in unmeasured
+        measured = run("train", *command, "--held-out", 0.3, "--out", out)
+        assert "\nheld out: " in measured
+        assert json.loads((files / "model.json").read_text())["held_out"]["texts"] >= 20
+    assert "median perplexity" in measured
 
 
 def test_trained_models_judge_documents_in_confined_workers(files: Path):

@@ -32,7 +32,7 @@ def test_each_row_is_in_exactly_one_reach_which_holds_its_bytes(found, gap, long
 
 def test_neighbours_are_one_read_and_a_wide_gap_parts_them():
     found = [replace(ROW, offset=at, length=10) for at in (0, 10, 25, 200)]
-    assert [len(reach.rows) for reach in range_reads(found, gap=5)] == [3, 1]
+    assert [len(reach.rows) for reach in range_reads(found, max_gap=5)] == [3, 1]
 
 
 @given(rows, st.integers(1, 7), st.integers(1, 300))

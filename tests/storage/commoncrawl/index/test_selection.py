@@ -132,7 +132,7 @@ def test_each_measure_narrows():
 @pytest.mark.parametrize(
     ("more", "line"),
     [
-        ({"domains": frozenset()}, "say --domain or --url-prefix"),
+        ({"domains": frozenset()}, "give --domain or --url-prefix"),
         ({"languages": frozenset({"en"})}, "--language en: Common Crawl's indexes have three letters"),
         ({"mimes": frozenset({"html"})}, "--mime html"),
         ({"statuses": frozenset({2})}, "--status 2"),
