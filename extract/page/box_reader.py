@@ -8,6 +8,7 @@ from extract.notation.mathml import MathReader
 from extract.page.boxes import DEEPEST, Block, Box, MetadataElement
 from extract.page.element_attributes import (
     CELLS,
+    HIDING,
     MARKS,
     apply_attributes,
     apply_tag,
@@ -92,14 +93,20 @@ class BoxReader:
 
     def _block(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Begin a box; within a <pre>, begin a line."""
-        # Some pages hide their <body> until a script has run, so a hidden <body> is read.
-        if attributes and tag != "body" and not self._reveals and is_hidden(attributes):
-            self._conceal()
-            return
-        if attributes and "class" in attributes:
-            part = listing_part(attributes["class"])
-            if part is not None and self._listing_starts(part, tag, attributes):
+        if attributes:
+            # Some pages hide their <body> until a script has run, so a hidden <body> is read.
+            if (
+                not HIDING.isdisjoint(attributes)
+                and tag != "body"
+                and not self._reveals
+                and is_hidden(attributes)
+            ):
+                self._conceal()
                 return
+            if "class" in attributes:
+                part = listing_part(attributes["class"])
+                if part is not None and self._listing_starts(part, tag, attributes):
+                    return
         if self._verbatim:
             self._text.begin_line()
             self._ends.append(self._text.end_line)
@@ -110,9 +117,10 @@ class BoxReader:
         if around.depth == DEEPEST:
             self._ends.append(self._flush)
             return
-        self._box = box = Box(len(self.boxes), tag, around, len(self.blocks))
-        self.boxes.append(box)
-        if isinstance(around.children, list):
+        boxes = self.boxes
+        self._box = box = Box(len(boxes), tag, around, len(self.blocks))
+        boxes.append(box)
+        if around.children:
             around.children.append(box)
         else:
             around.children = [box]

@@ -61,7 +61,9 @@ def model_versions() -> dict[str, str]:
 
 def clean(text: str) -> str:
     """Return a text on one line, without the characters that a model refuses."""
-    return " ".join(_REFUSED.sub(" ", text).split())
+    line = " ".join(text.split())
+    # No refused character is printable, and the test takes a tenth of the time of the search.
+    return line if line.isprintable() else " ".join(_REFUSED.sub(" ", line).split())
 
 
 def cld2_vote(text: str) -> Shares:
