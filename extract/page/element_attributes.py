@@ -31,8 +31,6 @@ CELLS = frozenset(("td", "th"))
 ORDINALS = {"ol": "start", "li": "value"}
 """Attributes that state the number of an item: of the first one of a list, and of the item itself."""
 MEASURED = CELLS | ORDINALS.keys()
-HIDING = frozenset(("hidden", "style", "aria-hidden"))
-"""Attributes that may hide an element."""
 FACTUAL = frozenset(("itemprop", "class", "rel"))
 """Attributes that may say that an element states a fact."""
 ROLES = frozenset(("role", "itemprop"))
@@ -113,8 +111,6 @@ def _mark_main(box: Box) -> None:
 
 def stated_fact(attributes: Mapping[str, str]) -> str | None:
     """Return `time` or `author` if the element states a day or an author; return None for any other."""
-    if FACTUAL.isdisjoint(attributes):
-        return None
     property_ = attributes.get("itemprop")
     if property_ in DATE_PROPERTIES:
         return "time"

@@ -34,7 +34,7 @@ def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
             continue
         heading = block.tag in {"h1", "h2", "h3", "h4", "h5", "h6"}
         words = _words(block.text)
-        if not words or (not heading and len(words) < 3):
+        if words.isdisjoint(title_words) or (not heading and len(words) < 3):
             continue
         common = len(words & title_words)
         covered = common / len(title_words)
