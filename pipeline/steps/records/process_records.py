@@ -37,6 +37,7 @@ from pipeline.steps import blocklist
 from pipeline.steps.language_precheck import cached_recogniser, is_other_language
 from pipeline.steps.records.measured_rows import measured_rows
 from pipeline.steps.records.process_parameters import ProcessParameters
+from pipeline.steps.records.rare_collection import rare_collection
 from pipeline.steps.records.rule_set import rules_of
 from pipeline.steps.records.stored_signals import StoredFiles
 from storage import sealed_reading, tables
@@ -102,7 +103,8 @@ def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) 
     # Outside the failure boundary, because a missing model or engine is no fault of a record.
     require_engine(task.engine, step.recipe["extractors"])
     cached_recogniser(task.rules.language_model)
-    results = list(_records(store, span, reader, tracker))
+    with rare_collection():
+        results = list(_records(store, span, reader, tracker))
     measured = [result.measured for result in results if result.measured is not None]
     measurements = tables.measurement_rows(
         [each.row for each in measured],
