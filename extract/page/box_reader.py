@@ -60,6 +60,10 @@ class BoxReader:
         self._has_marks = marks
         self._reveals = reveals
         """Whether `noscript` and elements that an attribute hides are read too."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a page."""
         self.concealed = 0
         """Characters in such elements, if they are not read."""
         self._conceals = False
@@ -69,7 +73,7 @@ class BoxReader:
         self.metadata: list[MetadataElement] = []
         self.elements = 0
         self._box = outermost
-        self._text = BlockText(has_marks=marks)
+        self._text = BlockText(has_marks=self._has_marks)
         self._pieces = self._text.pieces
         self._link_characters = self._links = 0
         """Characters of links since the block began, and number of open links."""

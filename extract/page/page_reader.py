@@ -9,6 +9,7 @@
 """
 
 import re
+import threading
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
@@ -60,8 +61,12 @@ class Reader(BoxReader):
 
     def __init__(self, *, reveals: bool = False, marks: bool = False) -> None:
         super().__init__(reveals=reveals, marks=marks)
-        self._mark_ends = {mark: partial(self._text.end_mark, mark) for mark in ENDS} if marks else {}
         self._starts = self._MARKED_STARTS if marks else self._STARTS
+
+    def begin(self) -> None:
+        """Begin a page."""
+        super().begin()
+        self._mark_ends = {mark: partial(self._text.end_mark, mark) for mark in ENDS if self._has_marks}
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Handle the start of an element. Raise `TooManyError` if the page has too many."""
@@ -119,7 +124,7 @@ class Reader(BoxReader):
             concealed=self.concealed,
             has_marks=self._has_marks,
         )
-        # The parser refers to the reader and to itself, so both wait for the garbage collector, but without the page.
+        # The reader outlives the page.
         del self.boxes, self.blocks, self.metadata, self._box
         self._ends.clear()
         return page
@@ -347,11 +352,32 @@ def read_page(html: bytes, *, reveals: bool = False, marks: bool = False) -> Par
     If `reveals` is set, elements that an attribute hides and `noscript` are read too. If `marks` is set, the blocks
     have their inline marks; the blocks and their texts are the same.
     """
-    reader = Reader(reveals=reveals, marks=marks)
+    # Taken out meanwhile, so a parser that has failed is not used again.
+    kept = _PARSERS.of.pop((reveals, marks), None)
+    reader, parser = _new_parser(reveals=reveals, marks=marks) if kept is None else kept
+    reader.begin()
     try:
-        etree.fromstring(html, etree.HTMLParser(encoding="utf-8", target=reader))
+        etree.fromstring(html, parser)
     except etree.ParseError:
         return None
     except TooManyError:
-        pass
+        return reader.page()
+    _PARSERS.of[reveals, marks] = reader, parser
     return reader.page()
+
+
+class _Parsers(threading.local):
+    """The parsers of a thread that have read a page without an error, each with its reader. A parser takes as long to
+    make as a small page takes to read, and only the garbage collector frees it.
+    """
+
+    def __init__(self) -> None:
+        self.of: dict[tuple[bool, bool], tuple[Reader, etree.HTMLParser]] = {}
+
+
+_PARSERS = _Parsers()
+
+
+def _new_parser(*, reveals: bool, marks: bool) -> tuple[Reader, etree.HTMLParser]:
+    reader = Reader(reveals=reveals, marks=marks)
+    return reader, etree.HTMLParser(encoding="utf-8", target=reader)
