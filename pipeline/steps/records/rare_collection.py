@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 THRESHOLD = 20_000
-"""New objects that start a collection. A page leaves some 500 behind, nearly all of them in caches, and 30 in cycles: so
-40 pages wait for a collection, which is some MB."""
+"""New objects that start a collection. A page leaves 100 to 500 behind, nearly all of them in caches: a collection
+comes after 40 to 200 pages."""
 
 
 @contextmanager
