@@ -59,28 +59,35 @@ class DecodedText:
     charset: str
     """The encoding's name in the WHATWG standard, in lower case."""
     source: Source
+    utf8: bytes
+    """The same characters in UTF-8; the bytes of the page themselves if they are that."""
 
 
 def decode(body: bytes, content_type: str | None) -> DecodedText:
     """Return the decoded page; `content_type` is the value of the Content-Type header. Never raise."""
     for mark, name in BOMS:
         if body.startswith(mark):
-            return DecodedText(text=_text(body[len(mark) :], name), charset=name, source="bom")
-    utf8 = _is_utf8(body)
+            return _decoded(_text(body[len(mark) :], name), name, "bom")
+    whole = _whole_utf8(body)
+    utf8 = whole is not None or _is_utf8(body)
     for label, source in _declared(body, content_type):
         name, codec = _known(label)
         # A <meta> that could be read cannot be in UTF-16 (HTML standard, step 4 of the prescan).
         if source == "meta" and name.startswith("utf-16"):
             name = codec = "utf-8"
         if name and not _disproved(name, body, utf8=utf8):
-            return DecodedText(text=_text(body, codec), charset=name, source=source)
+            if name == "utf-8" and whole is not None:
+                return DecodedText(text=whole, charset=name, source=source, utf8=body)
+            return _decoded(_text(body, codec), name, source)
     name, codec = "utf-8", "utf-8"
     if not utf8 or ESCAPE in body:
         name, codec = _known(detect_encoding(body[:DETECT]) or "")
     if not name or (name == "utf-8" and not utf8):
         # The web's default (HTML standard, determining the character encoding, last step).
         name, codec = "windows-1252", "cp1252"
-    return DecodedText(text=_text(body, codec), charset=name, source="detected")
+    if name == "utf-8" and whole is not None:
+        return DecodedText(text=whole, charset=name, source="detected", utf8=body)
+    return _decoded(_text(body, codec), name, "detected")
 
 
 def to_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
@@ -94,7 +101,7 @@ def to_utf8(body: bytes, content_type: str | None) -> tuple[bytes, str]:
         return body.removeprefix(codecs.BOM_UTF8), ""
     decoded = decode(body, content_type)
     unicode = decoded.charset.startswith("utf-")
-    return decoded.text.encode(errors="replace"), "" if unicode else _known(decoded.charset)[1]
+    return decoded.utf8, "" if unicode else _known(decoded.charset)[1]
 
 
 def _disproved(name: str, body: bytes, *, utf8: bool) -> bool:
@@ -124,10 +131,20 @@ def _known(label: str) -> tuple[str, str]:
     return mapped, mapped
 
 
+def _decoded(text: str, charset: str, source: Source) -> DecodedText:
+    return DecodedText(text=text, charset=charset, source=source, utf8=text.encode(errors="replace"))
+
+
+def _whole_utf8(body: bytes) -> str | None:
+    """Return the characters of a page that is valid UTF-8 to its end; return None for any other page."""
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None
+
+
 def _is_utf8(body: bytes) -> bool:
     """Return whether all bytes are valid UTF-8; a last character that is cut off is tolerated."""
-    if body.isascii():
-        return True
     try:
         codecs.getincrementaldecoder("utf-8")().decode(body)
     except UnicodeDecodeError:

@@ -6,12 +6,14 @@
 3. If the parser fails on a page, the result is a `Skip`; the run continues.
 """
 
+import gc
 from collections.abc import Callable, Iterable
 
 import ada_url
 from lxml import etree
 
 from extract.bounds import LONGEST, exceeded_bound
+from extract.charset import DecodedText
 from extract.engines.page_engine import EngineFacts, PageEngine
 from extract.extraction import Extraction
 from extract.facts.page_facts import read_page_facts
@@ -31,7 +33,7 @@ LINK_SCHEMES = ("http:", "https:", "ftp:", "mailto:")
 
 
 def extract(
-    html: str,
+    html: str | DecodedText,
     url: str,
     *,
     markdown: bool = False,
@@ -45,11 +47,25 @@ def extract(
     `extract.page`, and may raise anything. It needs the `day` of the fetch in ISO 8601. Facts that it does not find are
     our own.
     """
+    # A page makes thousands of objects and no cycle that lives longer, so the collector would visit them for nothing.
+    is_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _extract(html, url, markdown=markdown, links=links, engine=engine, day=day)
+    finally:
+        if is_collecting:
+            gc.enable()
+
+
+def _extract(
+    html: str | DecodedText, url: str, *, markdown: bool, links: bool, engine: PageEngine | None, day: str
+) -> Extraction | Skip:
+    text, body = (html, html.encode(errors="replace")) if isinstance(html, str) else (html.text, html.utf8)
     # NUL would end the page in the parser, which is written in C. A lone surrogate has no bytes in UTF-8.
-    body = html.replace("\0", "").encode(errors="replace")
-    if not body.strip():
+    body = body.replace(b"\0", b"")
+    if not body or body.isspace():
         return Skip(reason="empty_body")
-    if (reason := exceeded_bound(html)) is not None:
+    if (reason := exceeded_bound(text)) is not None:
         return Skip(reason=reason)
     page = page_reader.read_page(body, marks=markdown)
     if page is None:

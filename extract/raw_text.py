@@ -20,8 +20,9 @@ SLICE = 3_000
 """Characters of markup from which one window is taken: text is about a sixth of most pages."""
 
 _UNSEEN = re.compile(
-    r"<(script|style|noscript|template|textarea|svg|title)\b[^>]*+(?:\Z|>(?:[^<]++|<(?!/\1\b))*+(?:</\1\b[^>]*+(?:>"
-    r"|\Z)|\Z))|<!--.*?(?:-->|\Z)",
+    # The first letter is looked at alone, because most tags fail there.
+    r"<(?=[snt!])(?:(script|style|noscript|template|textarea|svg|title)\b[^>]*+(?:\Z|>(?:[^<]++|<(?!/\1\b))*+"
+    r"(?:</\1\b[^>]*+(?:>|\Z)|\Z))|!--.*?(?:-->|\Z))",
     re.IGNORECASE | re.DOTALL,
 )
 _DECLARED = re.compile(r"<html\b[^>]{0,500}?\slang\s*=\s*[\"']?([a-z]{2,3})\b", re.IGNORECASE)

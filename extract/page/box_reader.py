@@ -1,6 +1,7 @@
 """`BoxReader`: the boxes and blocks of a page while it is parsed, with its code and formulas."""
 
 from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from extract.notation.block_text import BlockText, code_text, running_text
 from extract.notation.code_listings import ListingPart, code_language, known_language, listing_part
@@ -21,13 +22,48 @@ LANGUAGE_REACH = 6
 """Boxes around code whose names may state its language: highlighters wrap a <pre> in a table."""
 
 
+def end_of_box() -> None:
+    """Stand for the end of a box among the functions that end elements; `Reader.end` ends boxes itself."""
+
+
+def end_of_link() -> None:
+    """Stand for the end of a link that states nothing else."""
+
+
 class BoxReader:
     """Collect boxes and blocks."""
+
+    __slots__ = (
+        "_box",
+        "_captured",
+        "_conceals",
+        "_ends",
+        "_has_marks",
+        "_hidden_depth",
+        "_is_typeset",
+        "_link_characters",
+        "_links",
+        "_math",
+        "_on_captured",
+        "_pieces",
+        "_reveals",
+        "_text",
+        "_verbatim",
+        "blocks",
+        "boxes",
+        "concealed",
+        "elements",
+        "metadata",
+    )
 
     def __init__(self, *, reveals: bool = False, marks: bool = False) -> None:
         self._has_marks = marks
         self._reveals = reveals
         """Whether `noscript` and elements that an attribute hides are read too."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a page."""
         self.concealed = 0
         """Characters in such elements, if they are not read."""
         self._conceals = False
@@ -37,7 +73,7 @@ class BoxReader:
         self.metadata: list[MetadataElement] = []
         self.elements = 0
         self._box = outermost
-        self._text = BlockText(has_marks=marks)
+        self._text = BlockText(has_marks=self._has_marks)
         self._pieces = self._text.pieces
         self._link_characters = self._links = 0
         """Characters of links since the block began, and number of open links."""
@@ -47,15 +83,15 @@ class BoxReader:
         """Number of open elements from the outermost hidden one on; 0 if no open element is hidden."""
         self._captured: list[str] | None = None
         """Text of a hidden element that is needed nevertheless; None if none is being captured."""
-        self._on_captured: Callable[[str], None] = self._ignore_text
+        self._on_captured: Callable[[str], None] | None = None
         """Receives the captured text."""
         self._math: MathReader | None = None
         """Reads the formula in a hidden element; None if none is being read."""
         self._is_typeset = False
         """Whether a script draws the TeX of the page."""
         self._ends: list[Callable[[], None] | None] = []
-        """For each open element, the function to call when it ends."""
-        self._box_end = self._block_ends  # bound once, because every box uses it
+        """For each open element, the function to call when it ends. `end_of_box` and `end_of_link` are not called: most
+        elements have them, and a comparison takes less time than a call."""
 
     def data(self, text: str) -> None:
         """Handle a piece of text."""
@@ -67,9 +103,10 @@ class BoxReader:
             elif self._conceals:
                 self.concealed += len(text)
             return
-        if not self._pieces and not self._verbatim and text.isspace():
+        pieces = self._pieces
+        if not pieces and text.isspace() and not self._verbatim:
             return  # white space between elements, which is half of all texts
-        self._pieces.append(text)
+        pieces.append(text)
         if self._links:
             self._link_characters += len(text.strip())
 
@@ -110,13 +147,14 @@ class BoxReader:
         if around.depth == DEEPEST:
             self._ends.append(self._flush)
             return
-        self._box = box = Box(len(self.boxes), tag, around, len(self.blocks))
-        self.boxes.append(box)
+        boxes = self.boxes
+        self._box = box = Box(len(boxes), tag, around, len(self.blocks))
+        boxes.append(box)
         if isinstance(around.children, list):
             around.children.append(box)
         else:
             around.children = [box]
-        self._ends.append(self._box_end)
+        self._ends.append(end_of_box)
         if attributes:
             apply_attributes(box, attributes)
         if tag in MARKS:
@@ -203,7 +241,7 @@ class BoxReader:
         captured, self._captured = self._captured, None
         if math is not None and (formula := math.formula()):
             self._text.add_formula(formula, is_drawn=True)
-        elif captured is not None:
+        elif captured is not None and self._on_captured is not None:
             self._on_captured("".join(captured))
 
     def _add_drawn(self, text: str) -> None:
@@ -215,8 +253,12 @@ class BoxReader:
     def _capture(self, receiver: Callable[[str], None]) -> None:
         self._captured, self._on_captured = [], receiver
 
-    def _ignore_text(self, _text: str) -> None:
-        pass
+    STARTS: ClassVar[dict[str, Callable[[Any, str, Mapping[str, str]], None]]] = {
+        "math": _math_starts,
+        "mjx-container": _typeset,
+        "pre": _pre,
+    }
+    """What handles the start of code and formulas."""
 
 
 def _outer_language(box: Box | None) -> str:

@@ -50,34 +50,58 @@ class Block:
 class Box:
     """An element that begins and ends on a line of its own."""
 
-    # Class attributes hold the defaults, because a page has hundreds of boxes and most boxes keep them.
-    controls = images = players = 0
-    """Elements of each sort directly in the box, without those of its child boxes."""
-    weight = 0
-    unlikely = 0.0
-    comments = is_boilerplate = is_content = is_reference = is_post = False
-    """See `extract.page.class_hints`."""
-    is_navigation = False
-    """Whether the page marks the box as `nav`, `aside` or `footer`, by its tag, its role or its name."""
-    is_main = False
-    """Whether the page marks the box as its main content: `<main>`, `role="main"`, `itemprop="articleBody"`."""
-    names = ""
-    """The class as written; empty if there is none."""
-    span: Span = ONE
-    """The columns and rows that a cell covers."""
-    ordinal: int | None = None
-    """The number that a list states for its first item, or an item for itself."""
-    language = ""
-    """The language of code; empty if the page states none."""
-    children: Sequence["Box"] = ()
+    # Slots, although most boxes keep most defaults: the passes over a page read them far more often than they are set.
+    __slots__ = (
+        "children",
+        "comments",
+        "controls",
+        "depth",
+        "first",
+        "images",
+        "is_boilerplate",
+        "is_content",
+        "is_main",
+        "is_navigation",
+        "is_post",
+        "is_reference",
+        "language",
+        "last",
+        "names",
+        "number",
+        "ordinal",
+        "parent",
+        "players",
+        "span",
+        "tag",
+        "unlikely",
+        "weight",
+    )
 
     def __init__(self, number: int, tag: str, parent: "Box | None", first: int) -> None:
         self.number = number
         self.tag = tag
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
-        self.first = first
-        self.last = first
+        self.first = self.last = first
+        self.children: Sequence[Box] = ()
+        self.controls = self.images = self.players = 0
+        """Elements of each sort directly in the box, without those of its child boxes."""
+        self.weight = 0
+        self.unlikely = 0.0
+        self.comments = self.is_boilerplate = self.is_content = self.is_reference = self.is_post = False
+        """See `extract.page.class_hints`."""
+        self.is_navigation = False
+        """Whether the page marks the box as `nav`, `aside` or `footer`, by its tag, its role or its name."""
+        self.is_main = False
+        """Whether the page marks the box as its main content: `<main>`, `role="main"`, `itemprop="articleBody"`."""
+        self.names = ""
+        """The class as written; empty if there is none."""
+        self.span: Span = ONE
+        """The columns and rows that a cell covers."""
+        self.ordinal: int | None = None
+        """The number that a list states for its first item, or an item for itself."""
+        self.language = ""
+        """The language of code; empty if the page states none."""
 
     def __repr__(self) -> str:
         return f"<box {self.number}: {self.tag}, blocks {self.first} to {self.last}>"

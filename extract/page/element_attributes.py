@@ -31,6 +31,10 @@ CELLS = frozenset(("td", "th"))
 ORDINALS = {"ol": "start", "li": "value"}
 """Attributes that state the number of an item: of the first one of a list, and of the item itself."""
 MEASURED = CELLS | ORDINALS.keys()
+FACTUAL = frozenset(("itemprop", "class", "rel"))
+"""Attributes that may say that an element states a fact."""
+ROLES = frozenset(("role", "itemprop"))
+"""Attributes that say what a box is, besides its names."""
 MAX_LINE_NUMBER_LENGTH = 9
 """Digits of a line number at most: no listing has a billion lines."""
 
@@ -57,13 +61,14 @@ def apply_attributes(box: Box, attributes: Mapping[str, str]) -> None:
         box.names = class_
     if (class_ or id_) and (hints := class_hints(class_ or "", id_ or "")) is not NO_HINTS:
         _apply_hints(box, hints)
-    if "role" in attributes:
-        if attributes["role"] in UNLIKELY_ROLES:
+    if not ROLES.isdisjoint(attributes):
+        role = attributes.get("role")
+        if role in UNLIKELY_ROLES:
             box.unlikely, box.is_navigation = ALWAYS_UNLIKELY, True
-        elif attributes["role"] == "main":
+        elif role == "main":
             _mark_main(box)
-    if "itemprop" in attributes and attributes["itemprop"] in MAIN_PROPERTIES:
-        box.is_main = True
+        if attributes.get("itemprop") in MAIN_PROPERTIES:
+            box.is_main = True
     if box.tag in MEASURED:
         _apply_measures(box, attributes)
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from extract.page.boxes import Block
 
@@ -31,9 +32,9 @@ def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
     for number, block in enumerate(blocks[: first + AHEAD + 1]):
         if block.length > longest:
             continue
-        words = set(_WORD.findall(block.text.lower()))
         heading = block.tag in {"h1", "h2", "h3", "h4", "h5", "h6"}
-        if not words or (not heading and len(words) < 3):
+        words = _words(block.text)
+        if words.isdisjoint(title_words) or (not heading and len(words) < 3):
             continue
         common = len(words & title_words)
         covered = common / len(title_words)
@@ -45,6 +46,11 @@ def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
         if score > best_score or (score == best_score and number <= first):
             best, best_score = number, score
     return best
+
+
+@lru_cache(maxsize=1 << 12)  # a page is searched several times, and the pages of a site share lines
+def _words(line: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(line.lower()))
 
 
 def heading_of_page(title: str, blocks: Sequence[Block]) -> int | None:

@@ -9,8 +9,10 @@
 """
 
 import re
+import threading
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any, ClassVar
 
 from lxml import etree
 
@@ -19,9 +21,9 @@ from extract.notation.code_listings import BOX_PARTS, code_language, listing_par
 from extract.notation.formulas import is_drawing, rewrite_delimiters, write_formula
 from extract.notation.inline_markdown import ELEMENTS, ENDS, LINK, TARGET_END
 from extract.notation.superscripts import BEGIN as SUPERSCRIPT
-from extract.page.box_reader import BoxReader
+from extract.page.box_reader import BoxReader, end_of_box, end_of_link
 from extract.page.boxes import MAX_ELEMENTS, Block, Box, MetadataElement, ParsedPage
-from extract.page.element_attributes import is_hidden, stated_fact
+from extract.page.element_attributes import FACTUAL, is_hidden, stated_fact
 
 INLINE = frozenset((
     "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",
@@ -55,24 +57,16 @@ class TooManyError(Exception):
 class Reader(BoxReader):
     """Collect the boxes, blocks and facts of one page from the parser's events (lxml's parser target interface)."""
 
+    __slots__ = ("_mark_ends", "_starts")
+
     def __init__(self, *, reveals: bool = False, marks: bool = False) -> None:
         super().__init__(reveals=reveals, marks=marks)
-        self._link_end = self._link_ends  # bound once, because every link uses it
-        self._mark_ends = {mark: partial(self._text.end_mark, mark) for mark in ENDS} if marks else {}
-        self._starts: dict[str, Callable[[str, Mapping[str, str]], None]] = {
-            **dict.fromkeys(INLINE, self._inline),
-            **dict.fromkeys(INVISIBLE_TAGS, self._unseen),
-            **dict.fromkeys(CONTROLS, self._control),
-            **dict.fromkeys(PLAYERS, self._player),
-            "a": self._link, "base": self._fact, "br": self._break, "head": self._head, "hr": self._rule,
-            "html": self._html,
-            "img": self._image, "link": self._fact, "math": self._math_starts, "meta": self._fact, "pre": self._pre,
-            "noscript": self._noscript, "mjx-container": self._typeset, "rt": self._ruby, "script": self._script,
-            "sup": self._superscript,
-            "template": self._template, "time": self._time, "title": self._title,
-        }  # fmt: skip
-        if marks:
-            self._starts.update(dict.fromkeys(ELEMENTS, self._marked))
+        self._starts = self._MARKED_STARTS if marks else self._STARTS
+
+    def begin(self) -> None:
+        """Begin a page."""
+        super().begin()
+        self._mark_ends = {mark: partial(self._text.end_mark, mark) for mark in ENDS if self._has_marks}
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Handle the start of an element. Raise `TooManyError` if the page has too many."""
@@ -88,7 +82,7 @@ class Reader(BoxReader):
         if start is None:
             self._block(tag, attributes)
         else:
-            start(tag, attributes)
+            start(self, tag, attributes)
 
     def end(self, tag: str) -> None:
         """Handle the end of an element."""
@@ -102,7 +96,15 @@ class Reader(BoxReader):
                     self._hidden_ends()
             return
         end = self._ends.pop()
-        if end is not None:
+        if end is end_of_box:
+            if self._pieces:
+                self._flush()
+            box = self._box
+            box.last = len(self.blocks)
+            self._box = box.parent or box
+        elif end is end_of_link:
+            self._links -= 1
+        elif end is not None:
             end()
 
     def close(self) -> None:
@@ -122,8 +124,9 @@ class Reader(BoxReader):
             concealed=self.concealed,
             has_marks=self._has_marks,
         )
-        # The reader holds methods of its own. Without these its memory is freed at once, not by the garbage collector.
-        vars(self).clear()
+        # The reader outlives the page.
+        del self.boxes, self.blocks, self.metadata, self._box
+        self._ends.clear()
         return page
 
     def _html(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -157,7 +160,7 @@ class Reader(BoxReader):
         """Return what to call at the end of an inline element that states an author or a day; return None for any
         other.
         """
-        tag = None if self._verbatim else stated_fact(attributes)
+        tag = None if self._verbatim or FACTUAL.isdisjoint(attributes) else stated_fact(attributes)
         if tag is None:
             return None
         return partial(self._fact_ends, tag, dict(attributes), len(self.blocks), len(self._pieces))
@@ -198,24 +201,26 @@ class Reader(BoxReader):
     def _link(self, tag: str, attributes: Mapping[str, str]) -> None:
         if is_hidden(attributes):
             self._hidden_depth = 1
-        elif "href" in attributes:
-            if "rel" in attributes:
-                self.metadata.append(MetadataElement(tag, dict(attributes)))
-            if self._pieces and self._pieces[-1] == SUPERSCRIPT:  # the number of a footnote
-                self._pieces[-1] = ""
-            self._links += 1
-            marked = self._fact_end(attributes)
-            if marked is not None or "#" in attributes["href"]:
-                self._ends.append(
-                    partial(self._notable_link_ends, marked, len(self.blocks), len(self._pieces))
-                )
-            else:
-                self._ends.append(self._link_end)
-            if self._has_marks and not self._verbatim:
-                self._text.begin_mark(LINK, "%20".join(attributes["href"].split()) + TARGET_END)
-                self._ends[-1] = _both(self._ends[-1], self._mark_ends[LINK])
-        else:
+            return
+        href = attributes.get("href")
+        if href is None:
             self._ends.append(self._fact_end(attributes) if attributes else None)
+            return
+        if "rel" in attributes:
+            self.metadata.append(MetadataElement(tag, dict(attributes)))
+        pieces = self._pieces
+        if pieces and pieces[-1] == SUPERSCRIPT:  # the number of a footnote
+            pieces[-1] = ""
+        self._links += 1
+        marked = None if FACTUAL.isdisjoint(attributes) else self._fact_end(attributes)
+        if marked is not None or "#" in href:
+            self._ends.append(partial(self._notable_link_ends, marked, len(self.blocks), len(pieces)))
+        else:
+            self._ends.append(end_of_link)
+        if self._has_marks and not self._verbatim:
+            self._text.begin_mark(LINK, "%20".join(href.split()) + TARGET_END)
+            end = self._ends[-1]
+            self._ends[-1] = _both(self._link_ends if end is end_of_link else end, self._mark_ends[LINK])
 
     def _link_ends(self) -> None:
         self._links -= 1
@@ -306,6 +311,20 @@ class Reader(BoxReader):
     def _add_source(self, tex: str, *, is_block: bool) -> None:
         self._text.add_source(write_formula(tex, is_block=is_block))
 
+    _STARTS: ClassVar[dict[str, Callable[[Any, str, Mapping[str, str]], None]]] = {
+        **BoxReader.STARTS,
+        **dict.fromkeys(INLINE, _inline),
+        **dict.fromkeys(INVISIBLE_TAGS, _unseen),
+        **dict.fromkeys(CONTROLS, _control),
+        **dict.fromkeys(PLAYERS, _player),
+        "a": _link, "base": _fact, "br": _break, "head": _head, "hr": _rule, "html": _html, "img": _image,
+        "link": _fact, "meta": _fact, "noscript": _noscript, "rt": _ruby, "script": _script, "sup": _superscript,
+        "template": _template, "time": _time, "title": _title,
+    }  # fmt: skip
+    """What handles the start of an element; any other begins a box."""
+    _MARKED_STARTS: ClassVar = {**_STARTS, **dict.fromkeys(ELEMENTS, _marked)}
+    """The same if blocks have inline marks."""
+
 
 def _with_delimiters(block: Block) -> Block:
     """Return a block of a page whose TeX a script draws, with dollar signs around formulas."""
@@ -333,11 +352,32 @@ def read_page(html: bytes, *, reveals: bool = False, marks: bool = False) -> Par
     If `reveals` is set, elements that an attribute hides and `noscript` are read too. If `marks` is set, the blocks
     have their inline marks; the blocks and their texts are the same.
     """
-    reader = Reader(reveals=reveals, marks=marks)
+    # Taken out meanwhile, so a parser that has failed is not used again.
+    kept = _PARSERS.of.pop((reveals, marks), None)
+    reader, parser = _new_parser(reveals=reveals, marks=marks) if kept is None else kept
+    reader.begin()
     try:
-        etree.fromstring(html, etree.HTMLParser(encoding="utf-8", target=reader))
+        etree.fromstring(html, parser)
     except etree.ParseError:
         return None
     except TooManyError:
-        pass
+        return reader.page()
+    _PARSERS.of[reveals, marks] = reader, parser
     return reader.page()
+
+
+class _Parsers(threading.local):
+    """The parsers of a thread that have read a page without an error, each with its reader. A parser takes as long to
+    make as a small page takes to read, and only the garbage collector frees it.
+    """
+
+    def __init__(self) -> None:
+        self.of: dict[tuple[bool, bool], tuple[Reader, etree.HTMLParser]] = {}
+
+
+_PARSERS = _Parsers()
+
+
+def _new_parser(*, reveals: bool, marks: bool) -> tuple[Reader, etree.HTMLParser]:
+    reader = Reader(reveals=reveals, marks=marks)
+    return reader, etree.HTMLParser(encoding="utf-8", target=reader)

@@ -8,6 +8,7 @@ by a hash of the text; `bench/languages.py` measures on the other half.
 
 import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from filters.models.language_codes import SCANDINAVIAN, SOUTH_SLAVIC, group_of
 from filters.models.language_votes import (
@@ -68,28 +69,61 @@ def decide(text: str) -> tuple[str, float, float]:
 
     A text without letters has no language.
     """
+    return sure_answer(reading := read(text)) or unsure_answer(reading)
+
+
+class Reading(NamedTuple):
+    """What CLD2 says of a text."""
+
+    asked: str
+    """The text that the other models are asked about."""
+    length: int
+    """Characters of the windows."""
+    shares: Mapping[str, float]
+    groups: Mapping[frozenset[str], float]
+    are_reliable: tuple[bool, ...]
+    """For each window whether CLD2 calls its answer reliable."""
+
+
+def read(text: str) -> Reading:
+    """Return what CLD2 says of a text, which takes a tenth of the time of all models."""
     parts = windows(text)
     votes = [cld2_vote(part) for part in parts]
     if len(text) > WINDOWS * WINDOW and max(by_group(mean(parts, votes)).values(), default=0.0) < MIN_AGREED:
         parts = windows(text, MAX_WINDOWS)
         votes = [cld2_vote(part) for part in parts]
     shares = mean(parts, votes)
-    groups = by_group(shares)
-    first = _largest(groups)
-    length = sum(map(len, parts))
-    is_long = length >= MIN_SHARES
-    is_reliable = bool(groups) and length >= MIN_SURE and all(vote.is_reliable for vote in votes)
-    asked = " ".join(part[: ASKED // len(parts)] for part in parts)
-    if is_reliable and (is_long or groups[first] >= MIN_AGREED):
-        bayes = langid_vote(asked) if first in LANGID_GROUPS else {}
-        return member(first, shares, shares, bayes), SURE_SCORE, groups[first] if is_long else 1.0
+    return Reading(
+        asked=" ".join(part[: ASKED // len(parts)] for part in parts),
+        length=sum(map(len, parts)),
+        shares=shares,
+        groups=by_group(shares),
+        are_reliable=tuple(vote.is_reliable for vote in votes),
+    )
+
+
+def sure_answer(reading: Reading) -> tuple[str, float, float] | None:
+    """Return the answer of `decide` if CLD2 is sure; return None if the other models must be asked."""
+    shares, groups, length = reading.shares, reading.groups, reading.length
+    if not groups or length < MIN_SURE or not all(reading.are_reliable):
+        return None
+    first, is_long = _largest(groups), length >= MIN_SHARES
+    if not is_long and groups[first] < MIN_AGREED:
+        return None
+    bayes = langid_vote(reading.asked) if first in LANGID_GROUPS else {}
+    return member(first, shares, shares, bayes), SURE_SCORE, groups[first] if is_long else 1.0
+
+
+def unsure_answer(reading: Reading) -> tuple[str, float, float]:
+    """Return the answer of `decide` if CLD2 is not sure."""
+    asked, length, shares, groups = reading.asked, reading.length, reading.shares, reading.groups
     if not any(map(str.isalpha, asked)):
         return "", 0.0, 1.0
     bayes = langid_vote(asked)
     combined = combine(shares, lid176_vote(asked), bayes)
     combined_groups = by_group(combined)
     chosen = _largest(combined_groups)
-    is_measured = is_long and any(vote.is_reliable for vote in votes)
+    is_measured = length >= MIN_SHARES and any(reading.are_reliable)
     score = calibrated(combined_groups.get(chosen, 0.0), length)
     code = member(chosen, combined, shares, bayes)
     return code, score, groups.get(chosen, 1.0) if is_measured else 1.0

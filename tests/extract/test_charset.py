@@ -112,3 +112,19 @@ def test_a_long_header_costs_no_more_than_its_length():
 def test_queries_are_written_in_the_encoding_of_their_page(charset, codec):
     body = "<p>größe".encode(charset, errors="ignore") if codec != "cp1251" else "<p>Привет".encode(charset)
     assert to_utf8(body, f"text/html; charset={charset}")[1] == codec
+
+
+@pytest.mark.parametrize(
+    ("body", "is_the_page"),
+    [
+        (b"<p>plain", True),
+        ("<p>\u00e9t\u00e9".encode(), True),
+        ("<p>\u00e9t\u00e9".encode("latin-1"), False),
+        ("<p>\u00e9t\u00e9".encode()[:-1], False),
+        (b"\xef\xbb\xbf<p>marked", False),
+    ],
+)
+def test_the_characters_in_utf8_are_the_page_itself_if_it_is_that(body, is_the_page):
+    decoded = decode(body, None)
+    assert decoded.utf8 == decoded.text.encode()
+    assert (decoded.utf8 is body) is is_the_page

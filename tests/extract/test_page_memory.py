@@ -5,7 +5,10 @@ import gc
 import pytest
 
 from extract.html import extract
-from extract.page.boxes import Box
+from extract.page.boxes import MAX_ELEMENTS, Box, ParsedPage
+from extract.page.page_reader import read_page
+from pipeline.steps.records.rare_collection import THRESHOLD, rare_collection
+from tests.expect import expect
 
 PAGE = (
     "<html><head><title>Rain in the hills</title></head><body><main><h1>Rain in the hills</h1>"
@@ -28,3 +31,39 @@ def test_no_box_of_a_page_is_left_for_the_garbage_collector(markdown):
         assert boxes() == before
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("is_collecting", [True, False])
+def test_extraction_leaves_the_collector_as_it_was(is_collecting):
+    (gc.enable if is_collecting else gc.disable)()
+    try:
+        extract(PAGE, "https://example.org/rain")
+        assert gc.isenabled() is is_collecting
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("broken", [b"", b"<p>" * (MAX_ELEMENTS + 1), b"<div><b><pre><math><mi>"])
+def test_a_page_is_read_alike_after_any_other(broken):
+    def texts() -> list[str]:
+        page = expect(ParsedPage, read_page(PAGE.encode()))
+        return [repr(block) for block in page.blocks]
+
+    first = texts()
+    read_page(broken)
+    assert texts() == first
+
+
+def test_rare_collection_restores_the_thresholds_after_an_error():
+    before = gc.get_threshold()
+    seen = []
+
+    def fail() -> None:
+        with rare_collection():
+            seen.append(gc.get_threshold()[0])
+            raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        fail()
+    assert seen == [THRESHOLD]
+    assert gc.get_threshold() == before

@@ -38,6 +38,7 @@ from pipeline.steps.language_precheck import cached_recogniser, is_other_languag
 from pipeline.steps.records.measured_rows import measured_rows
 from pipeline.steps.records.page_records import pageless_reason, with_dom
 from pipeline.steps.records.process_parameters import ProcessParameters
+from pipeline.steps.records.rare_collection import rare_collection
 from pipeline.steps.records.rule_set import rules_of
 from pipeline.steps.records.stored_signals import StoredFiles
 from storage import sealed_reading, tables
@@ -91,9 +92,12 @@ def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) 
     require_engine(task.engine, step.recipe["extractors"])
     cached_recogniser(task.rules.language_model)
     found = _records(store, span, reader, tracker)
-    results = list(
-        _judged(reader, found, tracker) if task.screen is None else _screened(store, reader, found, tracker)
-    )
+    with rare_collection():
+        results = list(
+            _judged(reader, found, tracker)
+            if task.screen is None
+            else _screened(store, reader, found, tracker)
+        )
     measured = [result.measured for result in results if result.measured is not None]
     measurements = tables.measurement_rows(
         [each.row for each in measured],
