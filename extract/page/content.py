@@ -11,7 +11,7 @@ from itertools import accumulate
 from extract.page import cues, trim
 from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.headline import AHEAD, heading_of_page, headline
-from extract.page.last_resort import choose_little
+from extract.page.last_resort import choose_little, is_stray
 from extract.page.page_kind import PageKind
 from extract.page.posts import choose_posts
 from extract.page.reference import choose_reference
@@ -84,15 +84,16 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     most = max(MAX_NAVIGATION, MAX_NAVIGATION_SHARE * sums[-1])
     navigation = (box for box in page.boxes if box.is_navigation and sums[box.last] - sums[box.first] < most)
     structural = excluded_boxes(page.boxes, navigation, excluded)
+    head = heading_of_page(title, page.blocks)
     best: list[Block] = []
     for strict, weighed, cleaned in PASSES:
         excluded_in_pass = _unlikely(page, good, structural, kind) if strict else structural
         scores = Scores(page, good, excluded_in_pass, notices, weighed=weighed)
         found = _content(scores, title, kind, excluded, cleaned=cleaned)
-        if _is_list_of_links(found):
+        if _is_list_of_links(found) or (head is not None and is_stray(page, title, head, found)):
             continue
         if characters(found) >= ENOUGH:
-            return _below_headline(page, title, kind, good, excluded, found) or found
+            return _below_headline(page, head, title, kind, good, excluded, found) or found
         if characters(found) > characters(best):
             best = found
     little = choose_little(page, title, excluded)
@@ -105,6 +106,7 @@ def _is_list_of_links(blocks: Sequence[Block]) -> bool:
 
 def _below_headline(
     page: ParsedPage,
+    head: int | None,
     title: str,
     kind: PageKind,
     good: Sequence[int],
@@ -114,7 +116,6 @@ def _below_headline(
     """Return the content of the innermost box around the headline that has enough running text, if `found` has nothing
     of this box.
     """
-    head = heading_of_page(title, page.blocks)
     if head is None or page.blocks[head].tag == "h3":
         return []
     sums = [0, *accumulate(good)]

@@ -13,6 +13,10 @@ MAX_NOTICE_LENGTH = 600
 """Characters of a cookie notice at most."""
 MAX_JUNK_LENGTH = 120
 """Characters of a line of the site itself (tags, sharing, copyright) at most."""
+MAX_ENTRY_NOTE_LENGTH = 500
+"""Characters of the note that the software of a blog puts below an entry, at most."""
+MAX_SIGNATURE_LENGTH = 120
+"""Last characters of a text that may be a signature with a day and a time."""
 
 _COMMENTS = re.compile(
     r"[\W_]*+(?:\d[\d,.]*+|no|view|show|hide|add|all|user|reader|readers'?|visitor|your|latest|recent|the)?\s*+"
@@ -71,7 +75,7 @@ _JUNK = re.compile(
     r"|lire aussi|à lire|lea también|vea también|leer más|mira también|leggi (?:anche|tutto)|leia|veja|lees (?:ook"
     r"|meer|verder)|czytaj|zobacz|читайте|смотрите"
     r"|(?:photo|foto|image|bild|picture|credit|video|source|quelle|grafik|illustration|titelbild|photograph"
-    r"|bildquelle|fotos|photos|crédits?|imagen|immagine)s?(?: by| von| par| courtesy.{0,20}|credit)?\s*[:©/|]"
+    r"|bildquelle|fotos|photos|crédits?|imagen|immagine)s?(?: by| von| par| courtesy.{0,20}| ?credits?)?\s*[:©/|]"
     r"|photograph(?:s|y)? by|image \d+ of|photo \d+ of|join our|never miss|get (?:the latest|breaking|our)"
     r"|sharing is caring|like this(?: story|:)|tell us what|send (?:tips|us)"
     r"|(?:schedule|last (?:modified|updated)|updated|posted|published|published on|aktualisiert|stand)\s*+(?:on|:|am"
@@ -116,6 +120,16 @@ _DATE = re.compile(
 _BYLINE = re.compile(
     r"(?:by|von|par|por|di|da|door|af|av|posted|published|updated|written|author|last (?:updated|modified))\b"
 )
+_ENTRY_NOTE = re.compile(
+    r"(?:this entry was (?:posted|published|written|filed)|you can (?:follow any|leave a|skip to)"
+    r"|(?:both )?(?:responses|comments|trackbacks|pings)\b.{0,30}\bare (?:currently )?closed)\b"
+)
+_CLOCK = re.compile(r"\b\d{1,2}:\d{2}\b|\b\d{1,2}\s?[ap]\.?m\b")
+_DAY = re.compile(
+    r"\b(?:19|20)\d\d\b|\b\d{1,2}/\d{1,2}/\d{2}\b"
+    r"|\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.?\s*\d"
+    r"|\d{1,2}(?:\.|st|nd|rd|th)?\s(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
+)
 _STOP = re.compile(r"[.!?。！？:;\"”)]\s*$")
 
 
@@ -125,6 +139,22 @@ def ends_content(line: str, *, comments: bool = True) -> bool:
         return False
     lower = line.lower()
     return (comments and _COMMENTS.fullmatch(lower) is not None) or _MORE.fullmatch(lower) is not None
+
+
+def introduces_comments(line: str) -> bool:
+    """Return whether the line introduces readers' comments."""
+    return len(line) < MAX_CUE_LENGTH and _COMMENTS.fullmatch(line.lower()) is not None
+
+
+def is_signed(text: str) -> bool:
+    """Return whether a text ends with a day and a time, as the comments of readers do."""
+    end = text[-MAX_SIGNATURE_LENGTH:].lower()
+    return _CLOCK.search(end) is not None and _DAY.search(end) is not None
+
+
+def is_entry_note(line: str) -> bool:
+    """Return whether the line is the note that the software of a blog puts below an entry."""
+    return len(line) < MAX_ENTRY_NOTE_LENGTH and _ENTRY_NOTE.match(line.lower()) is not None
 
 
 def is_junk(line: str) -> bool:

@@ -12,6 +12,8 @@ BEFORE = 0.5
 """Minimum share of the text before a line that can end the content."""
 MIN_BEFORE = 100
 """Minimum number of characters before a line that can end the content."""
+MIN_SIGNED = 2
+"""Number of texts signed with a day and a time from which on a line that introduces comments is believed."""
 MANY = 3
 """Number of such lines from which on they belong to several articles on one page; then none ends the content."""
 MAX_LEAD_LENGTH = 700
@@ -37,6 +39,8 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, kind: PageKin
     another article.
     """
     comments, is_article = kind != "discussion", kind == "article"
+    if comments and (start := _start_of_comments(blocks, taken)) is not None:
+        taken[start:] = [False] * (len(taken) - start)
     ends = [
         number
         for number, block in enumerate(blocks)
@@ -60,6 +64,25 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, kind: PageKin
             taken[number] = False
 
 
+def _start_of_comments(blocks: Sequence[Block], taken: KeepFlags) -> int | None:
+    """Return the number of the line that introduces readers' comments, however much longer than the text before them
+    they are, if chosen blocks after it are signed; return None if there is no such line.
+    """
+    signed = [
+        number for number, block in enumerate(blocks) if taken[number] and cues.is_signed(block.text)
+    ]
+    if len(signed) < MIN_SIGNED:
+        return None
+    before = 0
+    for number in range(signed[-MIN_SIGNED]):
+        block = blocks[number]
+        # A link to the comments is often above the article.
+        if before >= MIN_BEFORE and 2 * block.link < block.length and cues.introduces_comments(block.text):
+            return number
+        before += block.length if taken[number] and block.tag[0] != "h" else 0
+    return None
+
+
 def _is_link(block: Block) -> bool:
     return (
         block.tag == "p"
@@ -76,6 +99,7 @@ def is_furniture(block: Block) -> bool:
         cues.is_junk(text)
         or cues.is_caption(text)
         or cues.is_copyright(text)
+        or cues.is_entry_note(text)
         or (block.tag not in STRUCTURED and cues.is_date_stamp(text))
         or (block.tag == "p" and 2 * block.link > block.length and cues.is_pointer(text))
     )
