@@ -73,11 +73,19 @@ def _start_of_comments(blocks: Sequence[Block], taken: KeepFlags) -> int | None:
     ]
     if len(signed) < MIN_SIGNED:
         return None
-    before = 0
+    before, following = 0, iter(signed)
+    next_signed = next(following)
     for number in range(signed[-MIN_SIGNED]):
         block = blocks[number]
+        while next_signed < number:
+            next_signed = next(following)
         # A link to the comments is often above the article.
-        if before >= MIN_BEFORE and 2 * block.link < block.length and cues.introduces_comments(block.text):
+        if (
+            before >= MIN_BEFORE
+            and next_signed - number <= AHEAD
+            and 2 * block.link < block.length
+            and cues.introduces_comments(block.text)
+        ):
             return number
         before += block.length if taken[number] and block.tag[0] != "h" else 0
     return None
