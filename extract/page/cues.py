@@ -86,7 +86,9 @@ _JUNK = re.compile(
 )
 _CREDIT = re.compile(
     r".*[(\[](?:image|photo|picture|pic|foto|bild|imagen|credit|source|file photo|ap photo|getty|reuters|afp)s?"
-    r"(?:\s*[:/|].{0,60}|\s+(?:by|courtesy|credit)\b.{0,60})?\s*[)\]]\W*",
+    r"(?:\s*[:/|].{0,60}|\s+(?:by|courtesy|credit)\b.{0,60})?\s*[)\]]\W*"
+    r"|.*[(\[][^()\[\]]{0,60}/\s?(?:istock(?:photo)?|shutterstock|getty images|pixabay|unsplash|picture alliance)"
+    r"[^()\[\]]{0,20}[)\]]\W*",
     re.DOTALL,
 )
 _SITE = re.compile(

@@ -1,12 +1,13 @@
 """Remove chosen blocks because of their words, and add the headline and the teaser. Pure."""
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from extract.page import cues
 from extract.page.boxes import Block
 from extract.page.headline import AHEAD, headline
 from extract.page.page_kind import PageKind
+from extract.page.scores import ancestors
 
 BEFORE = 0.5
 """Minimum share of the text before a line that can end the content."""
@@ -18,6 +19,10 @@ MANY = 3
 """Number of such lines from which on they belong to several articles on one page; then none ends the content."""
 MAX_LEAD_LENGTH = 700
 """Characters of a teaser between headline and content at most."""
+LEAD = 120
+"""Minimum number of characters of a teaser that is far from the content."""
+MAX_LEVELS = 4
+"""Boxes around the headline of which one must hold the content too, if a teaser is far from it."""
 DATELINE = 80
 """Characters of a line with a date at most."""
 STRAY = 0.15
@@ -124,8 +129,14 @@ def add_headline(blocks: Sequence[Block], taken: KeepFlags, title: str, excluded
         return
     if head < first:
         taken[head] = True
-        for number in range(head + 1, first) if first - head <= AHEAD else ():
-            taken[number] = not excluded[blocks[number].box.number] and _is_lead(blocks[number])
+        is_near = first - head <= AHEAD
+        for number in range(head + 1, first) if is_near or _are_together(blocks[head], first) else ():
+            block = blocks[number]
+            taken[number] = (
+                not excluded[block.box.number]
+                and _is_lead(block)
+                and (is_near or (block.length >= LEAD and cues.is_sentence(block.text)))
+            )
     elif head > first and _size(blocks[:head], taken) < STRAY * _size(blocks, taken):
         taken[first:head] = [False] * (head - first)
         taken[head] = True
@@ -135,13 +146,21 @@ def _size(blocks: Sequence[Block], taken: KeepFlags) -> int:
     return sum(block.length for block, is_taken in zip(blocks, taken, strict=False) if is_taken)
 
 
+def _are_together(head: Block, first: int) -> bool:
+    """Return whether one of the next boxes around the headline holds the first block of the content too."""
+    return any(
+        box.first <= first < box.last and box.tag not in {"body", "html"}
+        for box in islice(ancestors(head.box), MAX_LEVELS)
+    )
+
+
 def _is_lead(block: Block) -> bool:
     """Return whether a block before the content is a teaser, and not a byline, a date or a line of the site."""
     return (
         block.length < MAX_LEAD_LENGTH
         and block.link < 0.3 * block.length
         and (block.tag[0] == "h" or block.length > 40)
-        and not cues.is_junk(block.text)
+        and not is_furniture(block)
         and not cues.ends_content(block.text)
         and not cues.is_byline(block.text)
         and not (block.length < DATELINE and cues.has_date(block.text))
