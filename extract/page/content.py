@@ -6,7 +6,7 @@ Finally, `trim` removes blocks because of their words. If a pass finds too littl
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from extract.page import cues, trim
 from extract.page.boxes import Block, Box, ParsedPage
@@ -260,6 +260,18 @@ def _siblings(scores: Scores, top: Box) -> Iterator[Box]:
             yield box
 
 
+def _heads_text(scores: Scores, box: Box) -> bool:
+    """Return whether a short box without links precedes running text in a box of the same class."""
+    blocks = scores.page.blocks
+    if not box.names or scores.link[box.number] or box.last == len(blocks):
+        return False
+    following = blocks[box.last].box
+    return any(
+        other.parent is box.parent and other.names == box.names and scores.good(other) > 0
+        for other in (following, *islice(ancestors(following), 2))
+    )
+
+
 def _is_clutter(scores: Scores, box: Box, top: Box, kind: PageKind) -> bool:
     """Return whether a box within the chosen boxes is not content: a menu, a form, a list of links."""
     if box is top or (box.first <= top.first and box.last >= top.last) or box.first == box.last:
@@ -281,6 +293,6 @@ def _is_clutter(scores: Scores, box: Box, top: Box, kind: PageKind) -> bool:
         return density > 0.5
     return (
         scores.items[number] - 100 > scores.paragraphs[number]
-        or (box.tag != "table" and text < 25 and box.images != 1 and not whole)
+        or (box.tag != "table" and text < 25 and box.images != 1 and not whole and not _heads_text(scores, box))
         or density > (0.5 if whole or box.tag == "table" or weight >= 25 else 0.2)
     )
