@@ -45,7 +45,7 @@ _COMMENTS = re.compile(
     r"|commentary-list)(?:$|[\s_-])|[\s_-]comments?$"
 )
 _CAPTION = re.compile(
-    r"(?:post|entry|article|story)[-_]?author$|caption|photo-?credit|img-?credit|image-?credit|photo-?meta|image-?(?:meta|info|text)|byline-img"
+    r"(?:post|entry|article|story)[-_]?author$|caption|photo-?credit|img-?credit|image-?credit|photo-?meta|image-?(?:meta|info|text)|byline-img|image-?annotation|img-?legend|(?:^|-)legend$"
 )
 _SURELY = re.compile(
     r"side-?bar|related|foot|menu|widget|promo|sponsor|author|profile|about|bio|slide|gallery|lightbox|legend|banner"
