@@ -52,6 +52,9 @@ def extract(
     if (reason := exceeded_bound(html)) is not None:
         return Skip(reason=reason)
     page = page_reader.read_page(body, marks=markdown)
+    if page is not None and not page.blocks and (closed := unseen.close_title(body)) is not None:
+        body = closed
+        page = page_reader.read_page(body, marks=markdown)
     if page is None:
         return Skip(reason="no_text")
     if page.elements > MAX_ELEMENTS:

@@ -79,6 +79,8 @@ _JUNK = re.compile(
     r"|photograph(?:s|y)? by|image \d+ of|photo \d+ of|join our|never miss|get (?:the latest|breaking|our)"
     r"|sharing is caring|like this(?: story|:)|tell us what|send (?:tips|us)"
     r"|(?:te|le|les) (?:puede|podría) interesar|mir[ae]:|lea:|vea:|reading time|tiempo de lectura|temps de lecture"
+    r"|(?:ti|vi) potrebbe(?:ro)? interessare|suscríbete|síguenos|regístrate|abonnez-vous|suivez[- ]nous|inscrivez-vous"
+    r"|iscriviti|seguici|abbonati|siga[- ]nos|inscreva-se|zapisz się|obserwuj nas|подписывайтесь|подпишитесь"
     r"|lesezeit|ten tekst przeczytasz|czas czytania|tempo di lettura|tempo de leitura"
     r"|(?:schedule|last (?:modified|updated)|updated|posted|published|published on|aktualisiert|publiziert|erstellt|publicado|publié|stand)\s*+(?:on|:|am"
     r"|vom)?[\W\d]*(?:\w++ ){0,4}\d{4}.{0,40}$"
