@@ -69,6 +69,8 @@ _REFERENCE = re.compile(
     r"|rustdoc$|docblock$|apidocs?$|api_stability|directive-section$|subnavlist$"  # and other tools
     r"|(?:member|overview|package)summary$"
     r"|mw-(?:content-text|parser-output)$|qml(?:item|doc|proto)$|cppitem|haddock"
+    r"|package-header$|cmt$|fullcomment(?:top)?$|shortcomment$"  # Haddock, Scaladoc
+    r"|tocset$|sinsetflow$|scodeflow$|mainsection$|nstext$"  # Scribble, Sandcastle
 )
 _NUMBER = re.compile(r"[0-9]{2,}+")
 """Numbers of posts, items and the like. No pattern tells two of them apart, so they share one cache entry."""
@@ -149,6 +151,8 @@ def _hints(class_: str, id_: str) -> ClassHints:
 @cache
 def _hints_of_bits(weight: int, every: int) -> ClassHints:
     """Return the hints that bits stand for. There are few sets of bits, so many names share one object."""
+    if every & _IS_REFERENCE and every & _IS_VOICES:
+        every &= ~(_IS_VOICES | _IS_COMMENTS | _IS_UNLIKELY)  # comments of source code
     sure = every & (_IS_SURE | _IS_VOICES) > 0
     unlikely = 0.0
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
