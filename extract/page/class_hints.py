@@ -59,7 +59,7 @@ _NEUTRAL = re.compile(
 """Names of page builders, and names that state which parts a layout has."""
 _CONTENT = re.compile(
     r"(?:(?:main|page|body|article|doc|docs|documentation|rst|md|mw|api|wiki|section)[-_]?)?contents?(?:[-_]?(?:text|body|area))?$"
-    r"|(?:main|body|document|documentation|bodywrapper|theme-doc-markdown|mw-parser-output)$"
+    r"|(?:main|main-?body|body|document|documentation|bodywrapper|theme-doc-markdown|mw-parser-output)$"
     # DocBook's elements.
     r"|(?:book|part|reference|preface|chapter|appendix|refentry|sect[1-5]|section|glossary|bibliography)$"
 )

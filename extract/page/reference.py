@@ -33,9 +33,12 @@ def choose_reference(page: ParsedPage, title: str) -> list[Block]:
 
 
 def _whole(page: ParsedPage, title: str, live: Sequence[bool], excluded: Sequence[bool]) -> list[Block]:
-    """Return all blocks of a page that marks no content, without the links at its start and its end."""
+    """Return all blocks of a page that marks no content, without the links at its start and its end; an index is all
+    links.
+    """
     taken = list(live)
-    for numbers in (range(len(taken)), reversed(range(len(taken)))):
+    is_index = 2 * sum(block.link for block in page.blocks) > sum(block.length for block in page.blocks)
+    for numbers in () if is_index else (range(len(taken)), reversed(range(len(taken)))):
         for number in numbers:
             block = page.blocks[number]
             if taken[number] and 2 * block.link < block.length:
