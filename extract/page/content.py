@@ -75,10 +75,10 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     excluded = excluded_boxes(page.boxes, comments)
     if kind == "reference" and (found := choose_reference(page, title)):
         return found
-    if kind == "discussion" and (found := choose_posts(page, title)):
-        return found
     # The characters of running text in each block.
     good = [block.length if is_text(block) else 0 for block in page.blocks]
+    if kind == "discussion" and (found := choose_posts(page, title, good, excluded)):
+        return found
     sums = [0, *accumulate(good)]
     notices = _notices(page.blocks, sum(good))
     most = max(MAX_NAVIGATION, MAX_NAVIGATION_SHARE * sums[-1])

@@ -48,6 +48,7 @@ _PATHS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
         "discussion",
         re.compile(
             r"/(?:forums?|threads?|board|viewtopic|showthread|discussions?|questions)(?:[/.?]|\.php)|/t/[^/]+/\d+"
+            r"|/thread-\d|/viewthread|/comments/[a-z0-9]{5,7}/|/question/\d|/topics?/\d|-t\d+\.html|//community\."
             r"|//(?:forums?|board)\.|/topic(?:/|\.\w+\?)|[?&](?:topic|showtopic|threadid)=",
             re.IGNORECASE,
         ),
