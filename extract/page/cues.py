@@ -96,7 +96,7 @@ _CREDIT = re.compile(
     re.DOTALL,
 )
 _SITE = re.compile(
-    r".*(?:©|\(c\)|copyright)\s*(?:\d{4}|by\b).*|.{0,140}©\s?[\w.][^.!?]{0,50}|.*\ball rights reserved\W*.{0,60}"
+    r".*(?:©|\(c\)|copyright)\s*(?:\d{4}|by\b).*|.{0,140}©\s?[\w.][^!?]{0,50}|.*\ball rights reserved\W*.{0,60}"
     r"|.*\balle rechte vorbehalten\b.{0,60}",
     re.DOTALL,
 )

@@ -39,27 +39,34 @@ def choose_little(page: ParsedPage, title: str, excluded: Sequence[bool]) -> lis
     return [block for block, is_live in zip(page.blocks, live, strict=True) if is_live]
 
 
-def is_stray(page: ParsedPage, title: str, head: int, chosen: Sequence[Block]) -> bool:
-    """Return whether everything that is chosen is outside the content that block `head` is the headline of: it ends
-    before the headline, or it is in boxes whose names suggest parts around the content.
+def without_strays(page: ParsedPage, title: str, head: int, chosen: list[Block]) -> list[Block]:
+    """Return what is chosen without the parts around the content that block `head` is the headline of: boxes that end
+    before it, and boxes whose names suggest such parts. Return everything if it is more than a site says of itself.
     """
-    return (
-        sum(block.length for block in chosen) < MAX_STRAY
-        and 2 * len(page.blocks[head].text) >= len(title)
-        and not any(box.unlikely > DOUBTFUL or box.comments for box in (page.blocks[head].box, *ancestors(page.blocks[head].box)))
-    ) and all(
-        block is page.blocks[head] or block.box.last <= head or _is_around(block.box, head) for block in chosen
-    )
+    headline_ = page.blocks[head]
+    if (
+        sum(block.length for block in chosen) >= MAX_STRAY
+        or 2 * headline_.length < len(title)
+        or any(box.unlikely > DOUBTFUL or box.comments for box in (headline_.box, *ancestors(headline_.box)))
+    ):
+        return chosen
+    return [
+        block
+        for block in chosen
+        if block is headline_ or not (block.box.last <= head or _is_around(block.box, head))
+    ]
 
 
 def _is_around(box: Box, head: int) -> bool:
-    """Return whether the box, or a box around it that does not hold the headline, has such a name."""
+    """Return whether the box, or a box around it that does not hold the headline, has such a name. Parts of one article
+    do not.
+    """
+    is_named = False
     around: Box | None = box
     while around is not None and not around.first <= head < around.last:
-        if around.unlikely:
-            return True
+        is_named = is_named or around.unlikely > 0
         around = around.parent
-    return False
+    return is_named and around is not None and around.tag != "article"
 
 
 def _live(page: ParsedPage, excluded: Sequence[bool], head: int | None, least: float) -> list[bool]:
