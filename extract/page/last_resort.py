@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.class_hints import ALWAYS_UNLIKELY, DOUBTFUL
-from extract.page.headline import headline
+from extract.page.headline import headline, is_segment
 from extract.page.scores import ancestors, excluded_boxes
 from extract.page.trim import is_furniture
 
@@ -44,16 +44,18 @@ def without_strays(page: ParsedPage, title: str, head: int, chosen: list[Block])
     before it, and boxes whose names suggest such parts. Return everything if it is more than a site says of itself.
     """
     headline_ = page.blocks[head]
+    is_certain = 2 * headline_.length >= len(title)
     if (
         sum(block.length for block in chosen) >= MAX_STRAY
-        or 2 * headline_.length < len(title)
+        or not (is_certain or is_segment(headline_.text, title))
         or any(box.unlikely > DOUBTFUL or box.comments for box in (headline_.box, *ancestors(headline_.box)))
     ):
         return chosen
     return [
         block
         for block in chosen
-        if block is headline_ or not (block.box.last <= head or _is_around(block.box, head))
+        if block is headline_
+        or not ((is_certain and block.box.last <= head) or _is_around(block.box, head))
     ]
 
 
