@@ -5,7 +5,8 @@ all of the page's text, other boxes of text are content too. Menus, forms and li
 Finally, `trim` removes blocks because of their words. If a pass finds too little, the next pass rules out fewer boxes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate, islice
 
 from extract.page import cues, trim
@@ -85,18 +86,19 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     navigation = (box for box in page.boxes if box.is_navigation and sums[box.last] - sums[box.first] < most)
     structural = excluded_boxes(page.boxes, navigation, excluded)
     head = heading_of_page(title, page.blocks)
+    content_of = partial(_content, title=title, kind=kind, excluded=excluded)
     best: list[Block] = []
     for strict, weighed, cleaned in PASSES:
         excluded_in_pass = _unlikely(page, good, structural, kind) if strict else structural
         scores = Scores(page, good, excluded_in_pass, notices, weighed=weighed)
-        found = _content(scores, title, kind, excluded, cleaned=cleaned)
+        found = content_of(scores, cleaned=cleaned)
         if _is_list_of_links(found):
             continue
         size = characters(found)
         if head is not None:
             found = without_strays(page, title, head, found)
         if size >= ENOUGH and characters(found) >= LITTLE:
-            return _below_headline(page, head, title, kind, good, excluded, found) or found
+            return _below_headline(page, head, good, excluded, found, content_of) or found
         if characters(found) > characters(best):
             best = found
     little = choose_little(page, title, excluded)
@@ -110,11 +112,10 @@ def _is_list_of_links(blocks: Sequence[Block]) -> bool:
 def _below_headline(
     page: ParsedPage,
     head: int | None,
-    title: str,
-    kind: PageKind,
     good: Sequence[int],
     excluded: Sequence[bool],
     found: list[Block],
+    content_of: Callable[..., list[Block]],
 ) -> list[Block]:
     """Return the content of the innermost box around the headline that has enough running text, if `found` has nothing
     of this box.
@@ -136,7 +137,7 @@ def _below_headline(
     others = (box for box in page.boxes if box.last <= scope.first or box.first >= scope.last)
     outside = excluded_boxes(page.boxes, others, excluded)
     scores = Scores(page, good, outside, frozenset(), weighed=True)
-    inner = _content(scores, title, kind, excluded, cleaned=True)
+    inner = content_of(scores, cleaned=True)
     return inner if characters(inner) >= MIN_INNER * characters(found) else []
 
 
@@ -296,6 +297,12 @@ def _is_clutter(scores: Scores, box: Box, top: Box, kind: PageKind) -> bool:
         return density > 0.5
     return (
         scores.items[number] - 100 > scores.paragraphs[number]
-        or (box.tag != "table" and text < 25 and box.images != 1 and not whole and not _heads_text(scores, box))
+        or (
+            box.tag != "table"
+            and text < 25
+            and box.images != 1
+            and not whole
+            and not _heads_text(scores, box)
+        )
         or density > (0.5 if whole or box.tag == "table" or weight >= 25 else 0.2)
     )

@@ -54,8 +54,7 @@ def without_strays(page: ParsedPage, title: str, head: int, chosen: list[Block])
     return [
         block
         for block in chosen
-        if block is headline_
-        or not ((is_certain and block.box.last <= head) or _is_around(block.box, head))
+        if block is headline_ or not ((is_certain and block.box.last <= head) or _is_around(block.box, head))
     ]
 
 

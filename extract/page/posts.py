@@ -65,7 +65,9 @@ def _repeated(
             if not group or box.first >= group[-1].last:
                 group.append(box)
     groups = [
-        (_sum(group, running), _sum(group, texts), group) for group in found.values() if len(group) >= MIN_POSTS
+        (_sum(group, running), _sum(group, texts), group)
+        for group in found.values()
+        if len(group) >= MIN_POSTS
     ]
     most = max((size for size, _, _ in groups), default=0)
     if most <= MIN_RUNNING * running[-1]:

@@ -73,9 +73,7 @@ def _start_of_comments(blocks: Sequence[Block], taken: KeepFlags) -> int | None:
     """Return the number of the line that introduces readers' comments, however much longer than the text before them
     they are, if chosen blocks after it are signed; return None if there is no such line.
     """
-    signed = [
-        number for number, block in enumerate(blocks) if taken[number] and cues.is_signed(block.text)
-    ]
+    signed = [number for number, block in enumerate(blocks) if taken[number] and cues.is_signed(block.text)]
     if len(signed) < MIN_SIGNED:
         return None
     before, following = 0, iter(signed)
