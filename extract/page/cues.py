@@ -131,7 +131,7 @@ _ENTRY_NOTE = re.compile(
     r"(?:this entry was (?:posted|published|written|filed)|you can (?:follow any|leave a|skip to)"
     r"|(?:both )?(?:responses|comments|trackbacks|pings)\b.{0,30}\bare (?:currently )?closed)\b"
 )
-_CLOCK = re.compile(r"\b\d{1,2}:\d{2}\b|\b\d{1,2}\s?[ap]\.?m\b")
+_CLOCK = re.compile(r"\b\d{1,2}:\d{2}\b")
 _DAY = re.compile(
     r"\b(?:19|20)\d\d\b|\b\d{1,2}/\d{1,2}/\d{2}\b"
     r"|\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.?\s*\d"
@@ -156,12 +156,14 @@ def introduces_comments(line: str) -> bool:
 def is_signed(text: str) -> bool:
     """Return whether a text ends with a day and a time, as the comments of readers do."""
     end = text[-MAX_SIGNATURE_LENGTH:].lower()
-    return _CLOCK.search(end) is not None and _DAY.search(end) is not None
+    return ":" in end and _CLOCK.search(end) is not None and _DAY.search(end) is not None
 
 
 def is_entry_note(line: str) -> bool:
     """Return whether the line is the note that the software of a blog puts below an entry."""
-    return len(line) < MAX_ENTRY_NOTE_LENGTH and _ENTRY_NOTE.match(line.lower()) is not None
+    return (
+        len(line) < MAX_ENTRY_NOTE_LENGTH and _ENTRY_NOTE.match(line[:MAX_STAMP_LENGTH].lower()) is not None
+    )
 
 
 def is_junk(line: str) -> bool:
@@ -188,7 +190,18 @@ def is_caption(line: str) -> bool:
 
 def is_copyright(line: str) -> bool:
     """Return whether the line states the copyright of the site."""
-    return len(line) < MAX_CUE_LENGTH and _SITE.fullmatch(line.lower()) is not None
+    if len(line) >= MAX_CUE_LENGTH:
+        return False
+    lower = line.lower()
+    # Few lines have any of these words, and the expression looks for them everywhere.
+    is_possible = (
+        "©" in lower
+        or "(c)" in lower
+        or "copyright" in lower
+        or "reserved" in lower
+        or "vorbehalten" in lower
+    )
+    return is_possible and _SITE.fullmatch(lower) is not None
 
 
 def is_date_stamp(line: str) -> bool:
