@@ -12,7 +12,7 @@ from itertools import accumulate, islice
 from extract.page import cues, trim
 from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.headline import AHEAD, heading_of_page, headline
-from extract.page.last_resort import choose_little, without_strays
+from extract.page.last_resort import choose_little, is_stray
 from extract.page.page_kind import PageKind
 from extract.page.posts import choose_posts
 from extract.page.reference import choose_reference
@@ -92,12 +92,9 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
         excluded_in_pass = _unlikely(page, good, structural, kind) if strict else structural
         scores = Scores(page, good, excluded_in_pass, notices, weighed=weighed)
         found = content_of(scores, cleaned=cleaned)
-        if _is_list_of_links(found):
+        if _is_list_of_links(found) or (head is not None and is_stray(page, title, head, found)):
             continue
-        size = characters(found)
-        if head is not None:
-            found = without_strays(page, title, head, found)
-        if size >= ENOUGH and characters(found) >= LITTLE:
+        if characters(found) >= ENOUGH:
             return _below_headline(page, head, good, excluded, found, content_of) or found
         if characters(found) > characters(best):
             best = found

@@ -15,8 +15,6 @@ SHARE = 0.8
 """Minimum share of a line's words that are words of the title."""
 COVERED = 0.3
 """Minimum share of the title's words that a line must contain if it is not an <h1>."""
-SEPARATORS = "|-:\u00ab\u00bb\u00b7\u2013\u2014"
-"""Signs that separate the headline from the name of the site in a title."""
 MIN_WORDS = 4
 """Minimum number of words of a page's only <h1> if the title does not have them."""
 _WORD = re.compile(r"\w+")
@@ -41,9 +39,7 @@ def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
             continue
         common = len(words & title_words)
         covered = common / len(title_words)
-        if common < SHARE * len(words) or (
-            covered < COVERED and block.tag != "h1" and not (heading and is_segment(block.text, title))
-        ):
+        if common < SHARE * len(words) or (covered < COVERED and block.tag != "h1"):
             continue
         score = covered + _BONUS.get(block.tag, 0) - (0.3 if number > first else 0)
         if 2 * block.link > block.length:
@@ -51,13 +47,6 @@ def headline(title: str, blocks: Sequence[Block], first: int) -> int | None:
         if score > best_score or (score == best_score and number <= first):
             best, best_score = number, score
     return best
-
-
-def is_segment(text: str, title: str) -> bool:
-    """Return whether the title ends or begins with the text, beside a separator."""
-    place = title.find(text)
-    before, after = title[:place].rstrip(), title[place + len(text) :].lstrip()
-    return place >= 0 and (not before or before[-1] in SEPARATORS) and (not after or after[0] in SEPARATORS)
 
 
 def heading_of_page(title: str, blocks: Sequence[Block]) -> int | None:

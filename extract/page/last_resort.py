@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.class_hints import ALWAYS_UNLIKELY, DOUBTFUL
-from extract.page.headline import headline, is_segment
+from extract.page.headline import headline
 from extract.page.scores import ancestors, excluded_boxes
 from extract.page.trim import is_furniture
 
@@ -39,35 +39,27 @@ def choose_little(page: ParsedPage, title: str, excluded: Sequence[bool]) -> lis
     return [block for block, is_live in zip(page.blocks, live, strict=True) if is_live]
 
 
-def without_strays(page: ParsedPage, title: str, head: int, chosen: list[Block]) -> list[Block]:
-    """Return what is chosen without the parts around the content that block `head` is the headline of: boxes that end
-    before it, and boxes whose names suggest such parts. Return everything if it is more than a site says of itself.
+def is_stray(page: ParsedPage, title: str, head: int, chosen: Sequence[Block]) -> bool:
+    """Return whether everything that is chosen is outside the content that block `head` is the headline of: it ends
+    before the headline, or it is in boxes whose names suggest parts around the content.
     """
-    headline_ = page.blocks[head]
-    is_certain = 2 * headline_.length >= len(title)
-    if (
-        sum(block.length for block in chosen) >= MAX_STRAY
-        or not (is_certain or is_segment(headline_.text, title))
-        or any(box.unlikely > DOUBTFUL or box.comments for box in (headline_.box, *ancestors(headline_.box)))
-    ):
-        return chosen
-    return [
-        block
-        for block in chosen
-        if block is headline_ or not ((is_certain and block.box.last <= head) or _is_around(block.box, head))
-    ]
+    block = page.blocks[head]
+    return (
+        sum(each.length for each in chosen) < MAX_STRAY
+        and 2 * block.length >= len(title)
+        and not any(box.unlikely > DOUBTFUL or box.comments for box in (block.box, *ancestors(block.box)))
+        and all(each is block or each.box.last <= head or _is_around(each.box, head) for each in chosen)
+    )
 
 
 def _is_around(box: Box, head: int) -> bool:
-    """Return whether the box, or a box around it that does not hold the headline, has such a name. Parts of one article
-    do not.
-    """
-    is_named = False
+    """Return whether the box, or a box around it that does not hold the headline, has such a name."""
     around: Box | None = box
     while around is not None and not around.first <= head < around.last:
-        is_named = is_named or around.unlikely > 0
+        if around.unlikely:
+            return True
         around = around.parent
-    return is_named and around is not None and around.tag != "article"
+    return False
 
 
 def _live(page: ParsedPage, excluded: Sequence[bool], head: int | None, least: float) -> list[bool]:

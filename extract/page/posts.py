@@ -15,7 +15,7 @@ MOST = 0.5
 """Share of a body's text from which on a body within it stands for it."""
 NEARLY_ALL = 0.9
 """Share of the running text in boxes of one class from which on another class may stand for it."""
-MIN_RUNNING = 0.5
+MIN_RUNNING = 0.7
 """Minimum share of the page's running text in posts that no name marks."""
 _PARAGRAPHS = frozenset(("p", "li", "pre", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "tr"))
 _NUMBER = re.compile(r"[0-9]++")
