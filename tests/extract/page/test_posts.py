@@ -9,7 +9,7 @@ from tests.expect import expect
 POSTS = (
     "Has anybody seen the ice in the harbour, and how thick is it by now?",
     "Yes.",
-    "My boat is stuck in it, so it is thick enough for me.",
+    "My boat is stuck in it, so it is thick enough for me. Nobody came to cut it out, and I do not know who should.",
     "Thanks!",
 )
 MEMBER = (
