@@ -36,7 +36,8 @@ from pipeline.engine.task import NO_ITEM, ItemTracker, PartOutputs, Task
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import locate_inputs
 from pipeline.steps import process
-from pipeline.steps.records import page_records, process_records
+from pipeline.steps.language_precheck import language_precheck
+from pipeline.steps.records import page_records
 from pipeline.steps.records.rare_collection import rare_collection
 from storage.directory_store import DirectoryStore
 from storage.manifest import Input
@@ -129,7 +130,7 @@ def empty_part(part: Part) -> Part:
 
 def documents_alone(warc: Path, languages: tuple[str, ...]) -> None:
     """Read from WARC to documents, with early verdicts and without rules."""
-    precheck = partial(process_records.language_precheck, languages)
+    precheck = partial(language_precheck, languages)
     with warc.open("rb") as file, rare_collection():
         for record in read_records(file, name=str(warc)):
             if record.type == "response" and page_records.pageless_reason(record) is None:

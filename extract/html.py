@@ -25,7 +25,7 @@ from extract.writing import layout
 
 __all__ = ["EXTRACTOR", "LONGEST", "extract"]
 
-EXTRACTOR = f"page@2+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
+EXTRACTOR = f"page@3+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
 """Name of the extractor; it includes the version of the parser, because another version may read another tree."""
 
 LINK_SCHEMES = ("http:", "https:", "ftp:", "mailto:")
@@ -68,6 +68,9 @@ def _extract(
     if (reason := exceeded_bound(text)) is not None:
         return Skip(reason=reason)
     page = page_reader.read_page(body, marks=markdown)
+    if page is not None and not page.blocks and (closed := unseen.close_title(body)) is not None:
+        body = closed
+        page = page_reader.read_page(body, marks=markdown)
     if page is None:
         return Skip(reason="no_text")
     if page.elements > MAX_ELEMENTS:

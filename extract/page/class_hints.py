@@ -45,7 +45,7 @@ _COMMENTS = re.compile(
     r"|commentary-list)(?:$|[\s_-])|[\s_-]comments?$"
 )
 _CAPTION = re.compile(
-    r"caption|photo-?credit|img-?credit|image-?credit|photo-?meta|image-?(?:meta|info|text)|byline-img"
+    r"(?:post|entry|article|story)[-_]?author$|caption|photo-?credit|img-?credit|image-?credit|photo-?meta|image-?(?:meta|info|text)|byline-img|image-?annotation|img-?legend|(?:^|-)legend$"
 )
 _SURELY = re.compile(
     r"side-?bar|related|foot|menu|widget|promo|sponsor|author|profile|about|bio|slide|gallery|lightbox|legend|banner"
@@ -59,7 +59,7 @@ _NEUTRAL = re.compile(
 """Names of page builders, and names that state which parts a layout has."""
 _CONTENT = re.compile(
     r"(?:(?:main|page|body|article|doc|docs|documentation|rst|md|mw|api|wiki|section)[-_]?)?contents?(?:[-_]?(?:text|body|area))?$"
-    r"|(?:main|body|document|documentation|bodywrapper|theme-doc-markdown|mw-parser-output)$"
+    r"|(?:main|main-?body|body|document|documentation|bodywrapper|theme-doc-markdown|mw-parser-output)$"
     # DocBook's elements.
     r"|(?:book|part|reference|preface|chapter|appendix|refentry|sect[1-5]|section|glossary|bibliography)$"
 )
@@ -69,6 +69,8 @@ _REFERENCE = re.compile(
     r"|rustdoc$|docblock$|apidocs?$|api_stability|directive-section$|subnavlist$"  # and other tools
     r"|(?:member|overview|package)summary$"
     r"|mw-(?:content-text|parser-output)$|qml(?:item|doc|proto)$|cppitem|haddock"
+    r"|package-header$|cmt$|fullcomment(?:top)?$|shortcomment$"  # Haddock, Scaladoc
+    r"|tocset$|sinsetflow$|scodeflow$|mainsection$|nstext$"  # Scribble, Sandcastle
 )
 _NUMBER = re.compile(r"[0-9]{2,}+")
 """Numbers of posts, items and the like. No pattern tells two of them apart, so they share one cache entry."""
@@ -149,6 +151,8 @@ def _hints(class_: str, id_: str) -> ClassHints:
 @cache
 def _hints_of_bits(weight: int, every: int) -> ClassHints:
     """Return the hints that bits stand for. There are few sets of bits, so many names share one object."""
+    if every & _IS_REFERENCE and every & _IS_VOICES:
+        every &= ~(_IS_VOICES | _IS_COMMENTS | _IS_UNLIKELY)  # comments of source code
     sure = every & (_IS_SURE | _IS_VOICES) > 0
     unlikely = 0.0
     if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):

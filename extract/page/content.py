@@ -5,13 +5,14 @@ all of the page's text, other boxes of text are content too. Menus, forms and li
 Finally, `trim` removes blocks because of their words. If a pass finds too little, the next pass rules out fewer boxes.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import accumulate, islice
 
 from extract.page import cues, trim
 from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.headline import AHEAD, heading_of_page, headline
-from extract.page.last_resort import choose_little
+from extract.page.last_resort import choose_little, is_stray
 from extract.page.page_kind import PageKind
 from extract.page.posts import choose_posts
 from extract.page.reference import choose_reference
@@ -75,24 +76,26 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     excluded = excluded_boxes(page.boxes, comments)
     if kind == "reference" and (found := choose_reference(page, title)):
         return found
-    if kind == "discussion" and (found := choose_posts(page, title)):
-        return found
     # The characters of running text in each block.
     good = [block.length if is_text(block) else 0 for block in page.blocks]
+    if kind == "discussion" and (found := choose_posts(page, title, good, excluded)):
+        return found
     sums = [0, *accumulate(good)]
     notices = _notices(page.blocks, sum(good))
     most = max(MAX_NAVIGATION, MAX_NAVIGATION_SHARE * sums[-1])
     navigation = (box for box in page.boxes if box.is_navigation and sums[box.last] - sums[box.first] < most)
     structural = excluded_boxes(page.boxes, navigation, excluded)
+    head = heading_of_page(title, page.blocks)
+    content_of = partial(_content, title=title, kind=kind, excluded=excluded)
     best: list[Block] = []
     for strict, weighed, cleaned in PASSES:
         excluded_in_pass = _unlikely(page, good, structural, kind) if strict else structural
         scores = Scores(page, good, excluded_in_pass, notices, weighed=weighed)
-        found = _content(scores, title, kind, excluded, cleaned=cleaned)
-        if _is_list_of_links(found):
+        found = content_of(scores, cleaned=cleaned)
+        if _is_list_of_links(found) or (head is not None and is_stray(page, title, head, found)):
             continue
         if characters(found) >= ENOUGH:
-            return _below_headline(page, title, kind, good, excluded, found) or found
+            return _below_headline(page, head, good, excluded, found, content_of) or found
         if characters(found) > characters(best):
             best = found
     little = choose_little(page, title, excluded)
@@ -105,16 +108,15 @@ def _is_list_of_links(blocks: Sequence[Block]) -> bool:
 
 def _below_headline(
     page: ParsedPage,
-    title: str,
-    kind: PageKind,
+    head: int | None,
     good: Sequence[int],
     excluded: Sequence[bool],
     found: list[Block],
+    content_of: Callable[..., list[Block]],
 ) -> list[Block]:
     """Return the content of the innermost box around the headline that has enough running text, if `found` has nothing
     of this box.
     """
-    head = heading_of_page(title, page.blocks)
     if head is None or page.blocks[head].tag == "h3":
         return []
     sums = [0, *accumulate(good)]
@@ -132,7 +134,7 @@ def _below_headline(
     others = (box for box in page.boxes if box.last <= scope.first or box.first >= scope.last)
     outside = excluded_boxes(page.boxes, others, excluded)
     scores = Scores(page, good, outside, frozenset(), weighed=True)
-    inner = _content(scores, title, kind, excluded, cleaned=True)
+    inner = content_of(scores, cleaned=True)
     return inner if characters(inner) >= MIN_INNER * characters(found) else []
 
 
@@ -259,6 +261,18 @@ def _siblings(scores: Scores, top: Box) -> Iterator[Box]:
             yield box
 
 
+def _heads_text(scores: Scores, box: Box) -> bool:
+    """Return whether a short box without links precedes running text in a box of the same class."""
+    blocks = scores.page.blocks
+    if not box.names or scores.link[box.number] or box.last == len(blocks):
+        return False
+    following = blocks[box.last].box
+    return any(
+        other.parent is box.parent and other.names == box.names and scores.good(other) > 0
+        for other in (following, *islice(ancestors(following), 2))
+    )
+
+
 def _is_clutter(scores: Scores, box: Box, top: Box, kind: PageKind) -> bool:
     """Return whether a box within the chosen boxes is not content: a menu, a form, a list of links."""
     if box is top or (box.first <= top.first and box.last >= top.last) or box.first == box.last:
@@ -280,6 +294,12 @@ def _is_clutter(scores: Scores, box: Box, top: Box, kind: PageKind) -> bool:
         return density > 0.5
     return (
         scores.items[number] - 100 > scores.paragraphs[number]
-        or (box.tag != "table" and text < 25 and box.images != 1 and not whole)
+        or (
+            box.tag != "table"
+            and text < 25
+            and box.images != 1
+            and not whole
+            and not _heads_text(scores, box)
+        )
         or density > (0.5 if whole or box.tag == "table" or weight >= 25 else 0.2)
     )

@@ -13,6 +13,10 @@ MAX_NOTICE_LENGTH = 600
 """Characters of a cookie notice at most."""
 MAX_JUNK_LENGTH = 120
 """Characters of a line of the site itself (tags, sharing, copyright) at most."""
+MAX_ENTRY_NOTE_LENGTH = 500
+"""Characters of the note that the software of a blog puts below an entry, at most."""
+MAX_SIGNATURE_LENGTH = 120
+"""Last characters of a text that may be a signature with a day and a time."""
 
 _COMMENTS = re.compile(
     r"[\W_]*+(?:\d[\d,.]*+|no|view|show|hide|add|all|user|reader|readers'?|visitor|your|latest|recent|the)?\s*+"
@@ -35,11 +39,11 @@ _MORE = re.compile(
     r"|recommended (?:for you|posts|articles|stories|reading)|popular (?:posts|articles|stories)"
     r"|most (?:read|popular|viewed|commented).{0,30}|recent (?:posts|articles|comments|entries)|read (?:next"
     r"|this next).{0,20}"
-    r"|das könnte (?:dich|sie|euch|ihnen).{0,40}|mehr zu[mr]? thema.{0,40}|ähnliche (?:beiträge|artikel|themen"
-    r"|produkte|meldungen).{0,40}"
+    r"|das (?:thema )?könnte (?:dich|sie|euch|ihnen).{0,40}|mehr zu[mr]? thema.{0,40}|ähnliche (?:beiträge|artikel"
+    r"|themen|produkte|meldungen).{0,40}"
     r"|weitere (?:beiträge|artikel|meldungen|themen|nachrichten|news|produkte|empfehlungen)\b.{0,60}"
     r"|auch interessant.{0,20}"
-    r"|zum weiterlesen|verwandte (?:artikel|beiträge|themen|produkte).{0,30}|passend zum thema.{0,30}|schon gelesen\?"
+    r"|zum weiterlesen:?|verwandte (?:artikel|beiträge|themen|produkte).{0,30}|passend zum thema.{0,30}|schon gelesen\?"
     r"|mehr lesen:?"
     r"|sur le même (?:sujet|thème).{0,30}|(?:articles?|sujets?|contenus?) (?:liés|similaires|connexes"
     r"|recommandés).{0,30}|à lire (?:aussi|également)\W*"
@@ -71,10 +75,15 @@ _JUNK = re.compile(
     r"|lire aussi|à lire|lea también|vea también|leer más|mira también|leggi (?:anche|tutto)|leia|veja|lees (?:ook"
     r"|meer|verder)|czytaj|zobacz|читайте|смотрите"
     r"|(?:photo|foto|image|bild|picture|credit|video|source|quelle|grafik|illustration|titelbild|photograph"
-    r"|bildquelle|fotos|photos|crédits?|imagen|immagine)s?(?: by| von| par| courtesy.{0,20}|credit)?\s*[:©/|]"
+    r"|bildquelle|fotos|photos|crédits?|imagen|immagine)s?(?: by| von| par| courtesy.{0,20}| ?credits?)?\s*[:©/|]"
     r"|photograph(?:s|y)? by|image \d+ of|photo \d+ of|join our|never miss|get (?:the latest|breaking|our)"
     r"|sharing is caring|like this(?: story|:)|tell us what|send (?:tips|us)"
-    r"|(?:schedule|last (?:modified|updated)|updated|posted|published|published on|aktualisiert|stand)\s*+(?:on|:|am"
+    r"|(?:te|le|les) (?:puede|podría) interesar|mir[ae]:|lea:|vea:|reading time|tiempo de lectura|temps de lecture"
+    r"|(?:ti|vi) potrebbe(?:ro)? interessare|suscríbete|síguenos|regístrate|abonnez-vous|suivez[- ]nous|inscrivez-vous"
+    r"|iscriviti|seguici|abbonati|siga[- ]nos|inscreva-se|zapisz się|obserwuj nas|подписывайтесь|подпишитесь"
+    r"|lesezeit|ten tekst przeczytasz|czas czytania|tempo di lettura|tempo de leitura"
+    r"|(?:schedule|last (?:modified|updated)|updated|posted|published|published on|aktualisiert|publiziert|erstellt"
+    r"|publicado|publié|stand)\s*+(?:on|:|am"
     r"|vom)?[\W\d]*(?:\w++ ){0,4}\d{4}.{0,40}$"
     r")(?:\b|(?<=\W)).{0,110}"
     r"|.{0,60}(?:getty images|shutterstock|istock(?:photo)?(?:\.com)?|picture alliance|/\s?(?:afp|dpa|reuters|ap|epa"
@@ -82,11 +91,13 @@ _JUNK = re.compile(
 )
 _CREDIT = re.compile(
     r".*[(\[](?:image|photo|picture|pic|foto|bild|imagen|credit|source|file photo|ap photo|getty|reuters|afp)s?"
-    r"(?:\s*[:/|].{0,60}|\s+(?:by|courtesy|credit)\b.{0,60})?\s*[)\]]\W*",
+    r"(?:\s*[:/|].{0,60}|\s+(?:by|courtesy|credit)\b.{0,60})?\s*[)\]]\W*"
+    r"|.*[(\[][^()\[\]]{0,60}/\s?(?:istock(?:photo)?|shutterstock|getty images|pixabay|unsplash|picture alliance)"
+    r"[^()\[\]]{0,20}[)\]]\W*",
     re.DOTALL,
 )
 _SITE = re.compile(
-    r".*(?:©|\(c\)|copyright)\s*(?:\d{4}|by\b).*|.*\ball rights reserved\W*.{0,60}"
+    r".*(?:©|\(c\)|copyright)\s*(?:\d{4}|by\b).*|.{0,140}©\s?[\w.][^!?]{0,50}|.*\ball rights reserved\W*.{0,60}"
     r"|.*\balle rechte vorbehalten\b.{0,60}",
     re.DOTALL,
 )
@@ -116,6 +127,16 @@ _DATE = re.compile(
 _BYLINE = re.compile(
     r"(?:by|von|par|por|di|da|door|af|av|posted|published|updated|written|author|last (?:updated|modified))\b"
 )
+_ENTRY_NOTE = re.compile(
+    r"(?:this entry was (?:posted|published|written|filed)|you can (?:follow any|leave a|skip to)"
+    r"|(?:both )?(?:responses|comments|trackbacks|pings)\b.{0,30}\bare (?:currently )?closed)\b"
+)
+_CLOCK = re.compile(r"\b\d{1,2}:\d{2}\b")
+_DAY = re.compile(
+    r"\b(?:19|20)\d\d\b|\b\d{1,2}/\d{1,2}/\d{2}\b"
+    r"|\b(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zé]*\.?\s*\d"
+    r"|\d{1,2}(?:\.|st|nd|rd|th)?\s(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])"
+)
 _STOP = re.compile(r"[.!?。！？:;\"”)]\s*$")
 
 
@@ -125,6 +146,24 @@ def ends_content(line: str, *, comments: bool = True) -> bool:
         return False
     lower = line.lower()
     return (comments and _COMMENTS.fullmatch(lower) is not None) or _MORE.fullmatch(lower) is not None
+
+
+def introduces_comments(line: str) -> bool:
+    """Return whether the line introduces readers' comments."""
+    return len(line) < MAX_CUE_LENGTH and _COMMENTS.fullmatch(line.lower()) is not None
+
+
+def is_signed(text: str) -> bool:
+    """Return whether a text ends with a day and a time, as the comments of readers do."""
+    end = text[-MAX_SIGNATURE_LENGTH:].lower()
+    return ":" in end and _CLOCK.search(end) is not None and _DAY.search(end) is not None
+
+
+def is_entry_note(line: str) -> bool:
+    """Return whether the line is the note that the software of a blog puts below an entry."""
+    return (
+        len(line) < MAX_ENTRY_NOTE_LENGTH and _ENTRY_NOTE.match(line[:MAX_STAMP_LENGTH].lower()) is not None
+    )
 
 
 def is_junk(line: str) -> bool:
@@ -151,7 +190,18 @@ def is_caption(line: str) -> bool:
 
 def is_copyright(line: str) -> bool:
     """Return whether the line states the copyright of the site."""
-    return len(line) < MAX_CUE_LENGTH and _SITE.fullmatch(line.lower()) is not None
+    if len(line) >= MAX_CUE_LENGTH:
+        return False
+    lower = line.lower()
+    # Few lines have any of these words, and the expression looks for them everywhere.
+    is_possible = (
+        "©" in lower
+        or "(c)" in lower
+        or "copyright" in lower
+        or "reserved" in lower
+        or "vorbehalten" in lower
+    )
+    return is_possible and _SITE.fullmatch(lower) is not None
 
 
 def is_date_stamp(line: str) -> bool:

@@ -16,6 +16,8 @@ SHARE = 0.8
 """Minimum share of a line's words that are words of the title."""
 COVERED = 0.3
 """Minimum share of the title's words that a line must contain if it is not an <h1>."""
+MIN_WORDS = 4
+"""Minimum number of words of a page's only <h1> if the title does not have them."""
 _WORD = re.compile(r"\w+")
 _BONUS = {"h1": 0.5, "h2": 0.35, "h3": 0.35}
 
@@ -57,4 +59,9 @@ def heading_of_page(title: str, blocks: Sequence[Block]) -> int | None:
     """Return the number of the headline's block among the headings of a page; return None if there is none."""
     numbers = [number for number, block in enumerate(blocks) if block.tag in _BONUS]
     found = headline(title, [blocks[number] for number in numbers], len(numbers))
-    return None if found is None else numbers[found]
+    if found is not None:
+        return numbers[found]
+    first = [number for number in numbers if blocks[number].tag == "h1"]
+    if len(first) == 1 and not blocks[first[0]].link and len(blocks[first[0]].text.split()) >= MIN_WORDS:
+        return first[0]
+    return None

@@ -15,6 +15,8 @@ from extract.page.trim import is_furniture
 MAX_LINKED = 0.5
 """Share of links in a block or a list from which on it leads elsewhere."""
 LISTS = frozenset(("ul", "ol", "table", "dl", "tr", "li"))
+MAX_STRAY = 1_500
+"""Characters of text beside the content at most: a site describes itself in a few paragraphs."""
 MIN_CHARACTERS = 20
 """Characters that a marked region must have beside links."""
 
@@ -35,6 +37,29 @@ def choose_little(page: ParsedPage, title: str, excluded: Sequence[bool]) -> lis
             ):
                 return found
     return [block for block, is_live in zip(page.blocks, live, strict=True) if is_live]
+
+
+def is_stray(page: ParsedPage, title: str, head: int, chosen: Sequence[Block]) -> bool:
+    """Return whether everything that is chosen is outside the content that block `head` is the headline of: it ends
+    before the headline, or it is in boxes whose names suggest parts around the content.
+    """
+    block = page.blocks[head]
+    return (
+        sum(each.length for each in chosen) < MAX_STRAY
+        and 2 * block.length >= len(title)
+        and not any(box.unlikely > DOUBTFUL or box.comments for box in (block.box, *ancestors(block.box)))
+        and all(each is block or each.box.last <= head or _is_around(each.box, head) for each in chosen)
+    )
+
+
+def _is_around(box: Box, head: int) -> bool:
+    """Return whether the box, or a box around it that does not hold the headline, has such a name."""
+    around: Box | None = box
+    while around is not None and not around.first <= head < around.last:
+        if around.unlikely:
+            return True
+        around = around.parent
+    return False
 
 
 def _live(page: ParsedPage, excluded: Sequence[bool], head: int | None, least: float) -> list[bool]:

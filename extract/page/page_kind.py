@@ -48,6 +48,7 @@ _PATHS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
         "discussion",
         re.compile(
             r"/(?:forums?|threads?|board|viewtopic|showthread|discussions?|questions)(?:[/.?]|\.php)|/t/[^/]+/\d+"
+            r"|/thread-\d|/viewthread|/comments/[a-z0-9]{5,7}/|/question/\d|/topics?/\d|-t\d+\.html|//community\."
             r"|//(?:forums?|board)\.|/topic(?:/|\.\w+\?)|[?&](?:topic|showtopic|threadid)=",
             re.IGNORECASE,
         ),
@@ -63,7 +64,9 @@ _PATHS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
 
 _MANUAL = re.compile(
     r"\b(?:documentation|(?:reference|programmer'?s?|user'?s?|developer'?s?) (?:manual|guide)|api (?:reference|docs?)"
-    r"|man(?:ual)? pages?)\b|\s[|:\u2013\u2014-]\s[^|]{2,40}\s(?:version |v)?\d+\.\d+(?:\.\d+)*$",
+    r"|man(?:ual)? pages?)\b|\bmanual$"
+    r"|\(v?\d{1,3}(?:\.\d{1,3}){1,3}\)\s[|:\u2013\u2014-]\s"
+    r"|\s[|:\u2013\u2014-]\s[^|]{2,40}\s(?:version |v)?\d+\.\d+(?:\.\d+)*$",
     re.IGNORECASE,
 )
 

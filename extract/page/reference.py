@@ -26,8 +26,24 @@ def choose_reference(page: ParsedPage, title: str) -> list[Block]:
     live = [not excluded[block.box.number] for block in page.blocks]
     root = _root(page, live)
     if root is None:
-        return []
+        return _whole(page, title, live, excluded)
     taken = [root.first <= number < root.last and is_live for number, is_live in enumerate(live)]
+    trim.add_headline(page.blocks, taken, title, excluded)
+    return [block for block, is_taken in zip(page.blocks, taken, strict=True) if is_taken]
+
+
+def _whole(page: ParsedPage, title: str, live: Sequence[bool], excluded: Sequence[bool]) -> list[Block]:
+    """Return all blocks of a page that marks no content, without the links at its start and its end; an index is all
+    links.
+    """
+    taken = list(live)
+    is_index = 2 * sum(block.link for block in page.blocks) > sum(block.length for block in page.blocks)
+    for numbers in () if is_index else (range(len(taken)), reversed(range(len(taken)))):
+        for number in numbers:
+            block = page.blocks[number]
+            if taken[number] and 2 * block.link < block.length:
+                break
+            taken[number] = False
     trim.add_headline(page.blocks, taken, title, excluded)
     return [block for block, is_taken in zip(page.blocks, taken, strict=True) if is_taken]
 

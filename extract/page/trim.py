@@ -1,21 +1,28 @@
 """Remove chosen blocks because of their words, and add the headline and the teaser. Pure."""
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from extract.page import cues
 from extract.page.boxes import Block
 from extract.page.headline import AHEAD, headline
 from extract.page.page_kind import PageKind
+from extract.page.scores import ancestors
 
 BEFORE = 0.5
 """Minimum share of the text before a line that can end the content."""
 MIN_BEFORE = 100
 """Minimum number of characters before a line that can end the content."""
+MIN_SIGNED = 2
+"""Number of texts signed with a day and a time from which on a line that introduces comments is believed."""
 MANY = 3
 """Number of such lines from which on they belong to several articles on one page; then none ends the content."""
 MAX_LEAD_LENGTH = 700
 """Characters of a teaser between headline and content at most."""
+LEAD = 120
+"""Minimum number of characters of a teaser that is far from the content."""
+MAX_LEVELS = 4
+"""Boxes around the headline of which one must hold the content too, if a teaser is far from it."""
 DATELINE = 80
 """Characters of a line with a date at most."""
 STRAY = 0.15
@@ -37,6 +44,8 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, kind: PageKin
     another article.
     """
     comments, is_article = kind != "discussion", kind == "article"
+    if comments and (start := _start_of_comments(blocks, taken)) is not None:
+        taken[start:] = [False] * (len(taken) - start)
     ends = [
         number
         for number, block in enumerate(blocks)
@@ -60,6 +69,31 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, kind: PageKin
             taken[number] = False
 
 
+def _start_of_comments(blocks: Sequence[Block], taken: KeepFlags) -> int | None:
+    """Return the number of the line that introduces readers' comments, however much longer than the text before them
+    they are, if chosen blocks after it are signed; return None if there is no such line.
+    """
+    signed = [number for number, block in enumerate(blocks) if taken[number] and cues.is_signed(block.text)]
+    if len(signed) < MIN_SIGNED:
+        return None
+    before, following = 0, iter(signed)
+    next_signed = next(following)
+    for number in range(signed[-MIN_SIGNED]):
+        block = blocks[number]
+        while next_signed < number:
+            next_signed = next(following)
+        # A link to the comments is often above the article.
+        if (
+            before >= MIN_BEFORE
+            and next_signed - number <= AHEAD
+            and 2 * block.link < block.length
+            and cues.introduces_comments(block.text)
+        ):
+            return number
+        before += block.length if taken[number] and block.tag[0] != "h" else 0
+    return None
+
+
 def _is_link(block: Block) -> bool:
     return (
         block.tag == "p"
@@ -76,6 +110,7 @@ def is_furniture(block: Block) -> bool:
         cues.is_junk(text)
         or cues.is_caption(text)
         or cues.is_copyright(text)
+        or cues.is_entry_note(text)
         or (block.tag not in STRUCTURED and cues.is_date_stamp(text))
         or (block.tag == "p" and 2 * block.link > block.length and cues.is_pointer(text))
     )
@@ -92,8 +127,14 @@ def add_headline(blocks: Sequence[Block], taken: KeepFlags, title: str, excluded
         return
     if head < first:
         taken[head] = True
-        for number in range(head + 1, first) if first - head <= AHEAD else ():
-            taken[number] = not excluded[blocks[number].box.number] and _is_lead(blocks[number])
+        is_near = first - head <= AHEAD
+        for number in range(head + 1, first) if is_near or _are_together(blocks[head], first) else ():
+            block = blocks[number]
+            taken[number] = (
+                not excluded[block.box.number]
+                and _is_lead(block)
+                and (is_near or (block.length >= LEAD and cues.is_sentence(block.text)))
+            )
     elif head > first and _size(blocks[:head], taken) < STRAY * _size(blocks, taken):
         taken[first:head] = [False] * (head - first)
         taken[head] = True
@@ -103,13 +144,21 @@ def _size(blocks: Sequence[Block], taken: KeepFlags) -> int:
     return sum(block.length for block, is_taken in zip(blocks, taken, strict=False) if is_taken)
 
 
+def _are_together(head: Block, first: int) -> bool:
+    """Return whether one of the next boxes around the headline holds the first block of the content too."""
+    return any(
+        box.first <= first < box.last and box.tag not in {"body", "html"}
+        for box in islice(ancestors(head.box), MAX_LEVELS)
+    )
+
+
 def _is_lead(block: Block) -> bool:
     """Return whether a block before the content is a teaser, and not a byline, a date or a line of the site."""
     return (
         block.length < MAX_LEAD_LENGTH
         and block.link < 0.3 * block.length
         and (block.tag[0] == "h" or block.length > 40)
-        and not cues.is_junk(block.text)
+        and not is_furniture(block)
         and not cues.ends_content(block.text)
         and not cues.is_byline(block.text)
         and not (block.length < DATELINE and cues.has_date(block.text))

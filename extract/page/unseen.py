@@ -4,6 +4,8 @@
 2. `noscript` and elements that an attribute hides: pages for crawlers, articles that a pay wall covers.
 """
 
+import re
+
 from extract.page import page_reader
 from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.content import characters, choose_content, is_text
@@ -21,6 +23,19 @@ MIN_RATIO = 3
 """Minimum size of hidden and shown content together, relative to the shown content."""
 MIN_RUNNING = 0.6
 """Minimum share of running text in hidden and shown content together."""
+_TITLE = re.compile(rb"<title\b[^>]{0,200}>[^<]*", re.IGNORECASE)
+"""The start of a page up to the end of a title that is not closed."""
+
+
+def close_title(body: bytes) -> bytes | None:
+    """Return the page with its title closed before the next element; return None if the title is closed.
+
+    The parser takes all that follows an open title as its text, as the HTML standard says.
+    """
+    found = _TITLE.search(body)
+    if found is None or body[found.end() : found.end() + 7].lower() == b"</title":
+        return None
+    return body[: found.end()] + b"</title>" + body[found.end() :]
 
 
 def choose_unseen(

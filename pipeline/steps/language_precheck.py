@@ -8,6 +8,7 @@ filter judges its main text after the extraction.
 from collections.abc import Sequence
 from functools import cache
 
+from extract.raw_text import declared_language, page_windows
 from filters.models.language import LanguageModel, Recogniser, load_language_model
 from filters.models.language_codes import canonical, group_of
 from filters.models.language_ensemble import Reading, read, sure_answer, unsure_answer
@@ -40,6 +41,16 @@ def is_other_language(windows: Sequence[str], languages: tuple[str, ...]) -> boo
         elif not is_other(answer):
             return False
     return bool(windows) and all(is_other(unsure_answer(reading)) for reading in unsure)
+
+
+def language_precheck(wanted: tuple[str, ...], html: str) -> str | None:
+    """Return why a page can be dropped before its extraction, or None.
+
+    A page that declares a wanted language is not checked: if the declaration is wrong, the filters see it in the text.
+    """
+    if canonical(declared_language(html)) in map(canonical, wanted):
+        return None
+    return "other_language" if is_other_language(page_windows(html), wanted) else None
 
 
 @cache

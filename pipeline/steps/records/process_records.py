@@ -19,14 +19,12 @@ from core import Document, Failure, Verdict, document_id, failure_boundary
 from core.failure import FAILURE_PREFIX
 from extract import Skip
 from extract.engines.page_engine import load_engine, require_engine
-from extract.raw_text import declared_language, page_windows
 from extract.record_document import LanguagePrecheck, extract_document, rights_of
 from filters.decision import decide
 from filters.dedup.signature import sign
 from filters.judge import analyzed
 from filters.measuring import Measurer, measured_columns
 from filters.models.language import LanguagePrediction
-from filters.models.language_codes import canonical
 from filters.signals.licenses import stated_license_url
 from pipeline.dedup_index.index_screen import Witness, find_witnesses
 from pipeline.engine.part_store import PartStore
@@ -34,7 +32,7 @@ from pipeline.engine.step import Part, Step
 from pipeline.engine.task import ItemTracker, PartOutputs
 from pipeline.funnel import EARLY_RULE, SCREEN_RULE, edited_count, funnel_stage, stage_counts
 from pipeline.steps import blocklist
-from pipeline.steps.language_precheck import cached_recogniser, is_other_language
+from pipeline.steps.language_precheck import cached_recogniser, language_precheck
 from pipeline.steps.records.measured_rows import measured_rows
 from pipeline.steps.records.page_records import pageless_reason, with_dom
 from pipeline.steps.records.process_parameters import ProcessParameters
@@ -433,16 +431,6 @@ def _extract(
     if isinstance(found, Skip):
         return _skip_verdict(task.source, record, found.reason, early=found.is_early)
     return found
-
-
-def language_precheck(wanted: tuple[str, ...], html: str) -> str | None:
-    """Return why a page can be dropped before its extraction, or None.
-
-    A page that declares a wanted language is not checked: if the declaration is wrong, the filters see it in the text.
-    """
-    if canonical(declared_language(html)) in map(canonical, wanted):
-        return None
-    return "other_language" if is_other_language(page_windows(html), wanted) else None
 
 
 def _skip_verdict(source: str, record: ArchivedRecord, reason: str, *, early: bool = False) -> Verdict:

@@ -99,3 +99,30 @@ def test_headings_keep_their_levels():
         markdown=True,
     )
     assert expect(Extraction, found).text == "# A\n\none\n\n## B\n\ntwo\n\n### C\n\nthree"
+
+
+TOOLS = {
+    "Haddock": "<div id=package-header><p>filer-1.2</p></div><div id=content>{}</div>",
+    "Scaladoc": "<div id=definition><h1>open</h1></div><div class=fullcommenttop><div class='comment cmt'>{}</div></div>",
+    "Scribble": "<div class=tocset><p>On this page</p></div><div class=maincolumn><div class=main>{}</div></div>",
+    "Sandcastle": "<div id=mainSection><div id=mainBody>{}</div></div>",
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("sort", [sort for sort in CONTENT if sort != "comments of code"])
+def test_tools_are_known_by_their_names(tool, sort):
+    text = text_of("<title>Filer.Open</title>", TOOLS[tool].format(f"<h1>open</h1>{CONTENT[sort]}"))
+    assert all(words in text for words in WORDS[sort])
+
+
+@pytest.mark.parametrize("title", ["r.open - Filer manual", "The Filer (10.1.6) - How to open"])
+def test_a_manual_that_marks_no_content_is_the_whole_page_but_the_links_at_its_ends(title):
+    links = "<p><a href=a>Start of the manual</a></p>"
+    text = text_of(
+        f"<title>{title}</title>",
+        f"{links}<h2>NAME</h2><div>open</div><h2>FLAGS</h2>{CONTENT['definitions']}{links}",
+    )
+    assert text.split("\n")[:3] == ["NAME", "open", "FLAGS"]
+    assert all(words in text for words in WORDS["definitions"])
+    assert "Start of the manual" not in text

@@ -9,7 +9,7 @@ from tests.expect import expect
 POSTS = (
     "Has anybody seen the ice in the harbour, and how thick is it by now?",
     "Yes.",
-    "My boat is stuck in it, so it is thick enough for me.",
+    "My boat is stuck in it, so it is thick enough for me. Nobody came to cut it out, and I do not know who should.",
     "Thanks!",
 )
 MEMBER = (
@@ -22,6 +22,8 @@ SOFTWARE = {
     "comments": "<li class='comment'>{member}<div class='comment-body'><p>{post}</p></div><a href=r>Reply</a></li>",
     "crawlers": "<div class='topic-body crawler-post'>{post}</div>{member}",
     "short": "<div class='row'>{member}<div class='phml msg-body'>{post}</div></div>",
+    "no names of forums": "<div class='b1 row'>{member}<div class='b2'>{post}</div></div>",
+    "numbered names": "<table class='entry entry-1234'><tr><td>{member}</td><td class=cell><div class=words>{post}</div></td></tr></table>",
 }
 ADDRESSES = (
     "https://example.org/threads/ice.12/",
@@ -30,6 +32,8 @@ ADDRESSES = (
     "https://example.org/gassing/topic.asp?h=0&t=1",
     "https://example.org/index.php?topic=343886.0",
     "https://example.org/t/ice/18136",
+    "https://example.org/thread-88.html",
+    "https://community.example.org/ice",
 )
 
 
