@@ -143,7 +143,7 @@ class AnalyzedText:
             is_first = np.zeros(len(rows) + 1, dtype=bool)
             is_first[np.cumsum(lengths[:-1], dtype=np.int64)] = True
             starts, has_ended = columns.sentence_starts(rows, is_first[:-1], has_ended=has_ended)
-            has_ended &= not piece.endswith("\n")
+            has_ended &= len(lines) == 1 or lengths[-1] > 0  # else the next token begins a line
             count += starts
         return count
 

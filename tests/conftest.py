@@ -60,6 +60,18 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
+def settings_of_the_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith("THRESHER_")}
+
+
+@pytest.fixture(autouse=True)
+def _no_test_leaves_settings() -> Iterator[None]:
+    """A command that is invoked in this process with `--project` before its name would pass the project to later tests."""
+    before = settings_of_the_environment()
+    yield
+    assert settings_of_the_environment() == before
+
+
 @pytest.fixture(scope="session")
 def s3_keys() -> Iterator[None]:
     """The keys of the servers that tests start, as the AWS_* variables, and nothing else of their kind."""

@@ -50,7 +50,7 @@ _BESIDE, _JOINED, _ALONE, _MARK = range(4)
 def signature_version(permutations: int) -> str:
     """Return the name of the rules of this module, which belongs in every recipe that signs texts."""
     return (
-        f"xxh128 of NFKC casefold; minhash@2 of {SHINGLE_WORDS} words, unicode {unicodedata.unidata_version}, "
+        f"xxh128 of NFKC casefold; minhash@3 of {SHINGLE_WORDS} words, unicode {unicodedata.unidata_version}, "
         f"{permutations} permutations, seed {SEED}"
     )
 
@@ -132,8 +132,11 @@ def all_band_keys(minhashes: MinHashes, bands: int, rows: int) -> HashArray:
 
 
 def fold(text: str) -> str:
-    """Return the text in NFKC, case-folded. Line breaks stay where they are."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    """Return the text in NFKC and case-folded. A folded text stays as it is. Line breaks stay where they are."""
+    if text.isascii():
+        return text.lower()
+    # Folding may leave letters and marks that compose.
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _hash(folded: str) -> bytes:

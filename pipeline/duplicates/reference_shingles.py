@@ -16,7 +16,8 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 def reference_words(text: str) -> list[str]:
     """Return the words of a text, in order."""
     found, word, is_single = list[str](), "", False
-    for character in unicodedata.normalize("NFKC", text).casefold():
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    for character in folded:
         kind = unicodedata.category(character)[0]
         if kind not in "LNM":
             found, word = _with(found, word), ""

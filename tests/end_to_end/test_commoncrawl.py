@@ -62,7 +62,7 @@ def test_whole_files_of_a_crawl_and_what_cannot_be_had_of_it(user, theirs):
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ((ADDRESS, "--language", "eng"), "say --domain or --url-prefix"),
+        ((ADDRESS, "--language", "eng"), "give --domain or --url-prefix"),
         (("thresher.toml", "--domain", "example.org"), "give commoncrawl:CC-MAIN-... with them"),
     ],
 )

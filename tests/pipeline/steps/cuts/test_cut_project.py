@@ -58,7 +58,7 @@ def project(tmp_path_factory):
 @pytest.fixture(scope="module")
 def call(project):
     def run(*arguments):
-        return CliRunner().invoke(app, ["--project", str(project.directory), *arguments])
+        return CliRunner().invoke(app, [*arguments, "--project", str(project.directory)])
 
     first = run("dedup", "--json", "--workers", "1")
     assert first.exit_code == 0, first.output
