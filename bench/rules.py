@@ -33,6 +33,7 @@ from filters.rules.fineweb import FineWeb
 from filters.rules.gopher import GopherQuality, GopherRepetition
 from filters.signals.pii import PiiMasking
 from filters.url_blocklist import UrlBlocklist
+from pipeline.steps.records.rare_collection import rare_collection
 
 LISTS = {"hard": "banned_words.txt", "soft": "soft_banned_words.txt", "parts": "banned_subwords.txt"}
 
@@ -101,7 +102,7 @@ def run_ours(texts: Path, out: Path) -> dict[str, float]:
     judge(warm, recognise(warm.text), chain)  # type: ignore[arg-type]
     kept = 0
     begun = time.process_time()
-    with out.open("w", encoding="utf-8") as written:
+    with out.open("w", encoding="utf-8") as written, rare_collection():  # as in the process step
         for row in rows:
             document = SimpleNamespace(id="", text=row["text"], url=row["url"], license="")
             reason = "blocked" if blocklist.blocks(row["url"]) else ""
