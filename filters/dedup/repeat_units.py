@@ -81,8 +81,9 @@ def words(text: str) -> Words:
     before = np.concatenate((np.array([_SPACE], np.uint8), kinds[:-1]))
     begins = (before == _SPACE) & (kinds != _SPACE) & (kinds != _MARK)
     if (kinds == _ALONE).any():
-        stacked = np.concatenate(([False], np.isin(points[:-1], [ord(sign) for sign in _STACKERS])))
-        begins |= ((kinds == _ALONE) & ~stacked) | ((kinds == _LETTER) & (before == _ALONE))
+        begins |= ((kinds == _ALONE) & ~_is_stacked(points, kinds)) | (
+            (kinds == _LETTER) & (before == _ALONE)
+        )
     starts = np.flatnonzero(begins)
     if not len(starts):
         return Words(starts, starts, np.empty(0, np.uint64))
@@ -93,6 +94,15 @@ def words(text: str) -> Words:
         np.searchsorted(visible_ends, ends[is_space_behind], side="left") - 1
     ]
     return Words(starts, ends, _word_hashes(points, all_values, starts))
+
+
+def _is_stacked(points: npt.NDArray[Any], kinds: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+    """Return which characters follow a sign that stacks letters, with nothing but marks between the two."""
+    places = np.arange(1, len(points) + 1)
+    is_stacker = np.isin(points, [ord(sign) for sign in _STACKERS])
+    last_stacker = np.maximum.accumulate(np.where(is_stacker, places, 0))
+    last_other = np.maximum.accumulate(np.where(kinds == _MARK, 0, places))
+    return np.concatenate(([False], (last_stacker > last_other)[:-1]))
 
 
 def window_hashes(hashes: Hashes, size: int) -> Hashes:

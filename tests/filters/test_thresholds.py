@@ -91,7 +91,9 @@ def test_a_changed_threshold_decides_as_a_rule_that_was_made_with_it(text, langu
         f"{rule.name}.{each.parameter}" for rule in rules for each in thresholds_of(rule) if each.parameter
     ]
     some = chosen.draw(st.lists(st.sampled_from(names), unique=True, max_size=6))
-    whole = {name for name in some if re.sub(r"\.[a-z]{2,3}\.", ".", name) in WHOLE}  # of a language as of all
+    whole = {
+        name for name in some if re.sub(r"\.[a-z]{2,3}\.", ".", name) in WHOLE
+    }  # of a language as of all
     values = {name: chosen.draw(st.integers(0, 4)) / (1 if name in whole else 4) for name in some}
     changed = with_thresholds(rules, values)
     analyzed = AnalyzedText(text=text, language=language, language_score=0.9)
