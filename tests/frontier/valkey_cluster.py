@@ -289,9 +289,9 @@ def wait_until(true: Callable[[], bool], what: str) -> None:
 
 @contextmanager
 def valkey(directory: Path, **options: str | int) -> Iterator[ValkeyServer]:
-    """One server with options of its own."""
-    (port,) = free_ports(1)
-    member = ValkeyServer(directory, port, **options)
+    """One server with options of its own. Its port for a cluster is a free one too: the default may be in use."""
+    port, bus = free_ports(2)
+    member = ValkeyServer(directory, port, cluster_port=bus, **options)
     try:
         yield member
     finally:
