@@ -1,15 +1,20 @@
 """Precision and recall of the signals on labelled sets, and their speed.
 
 usage: python bench/signals.py pii|license [--half dev|held] [--errors]
+       python bench/signals.py pii --labels FILE [--errors]
        python bench/signals.py profanity --list FILE [--errors]
+       python bench/signals.py toxicity --labels FILE [--others FILE ...] [--list FILE]
        python bench/signals.py quality --labels FILE
        python bench/signals.py speed --texts FILE
 
-`pii`, `license` and `profanity` use the sets of bench/labelled, which say how they were made. `profanity` takes a list
-of words. `quality` takes JSON lines with `text` and `majority_label` (DCLM's human labels): five parts by hash of the
-text, each scored by a fastText classifier that was trained on the other four. `speed` takes JSON lines with `text` or
-`gold_text`: documents per CPU second of each rule alone, one thread, splitting included. Files may be packed (.zst).
-Prints one JSON line a class.
+`pii`, `license` and `profanity` use the sets of bench/labelled, which say how they were made; `pii --labels` takes a
+set of presidio-research (data/*.json) in their place. `profanity` takes a list of words. `toxicity` takes the
+published sets that bench/labelled/published_sets.py names: five parts of the first by hash of the text, each scored
+by a fastText classifier that was trained on the other four; then a classifier of all of it on each of the others;
+with --list, also the list of words on the same texts. `quality` takes JSON lines with `text` and `majority_label`
+(DCLM's human labels) and does the same with five parts. `speed` takes JSON lines with `text` or `gold_text`:
+documents per CPU second of each rule alone, one thread, splitting included. Files may be packed (.zst). Prints one
+JSON line a class.
 """
 
 import argparse
@@ -29,6 +34,7 @@ import zstandard
 from bench.labelled.license_set import SET as LICENSES
 from bench.labelled.pii_set import labelled_set
 from bench.labelled.profanity_set import SET as PROFANITY
+from bench.labelled.published_sets import personal_data, toxic_texts
 from filters.signals.classifier_rule import ClassifierRule
 from filters.signals.contamination import ContaminationRule, KnownHashes, benchmark_hashes
 from filters.signals.fasttext_file import load_classifier
@@ -40,12 +46,17 @@ from filters.signals.pseudonyms import KINDS
 from filters.signals.word_lists import Phrases, WordListRule, parse_list
 from filters.text import AnalyzedText
 from filters.training.classifier_training import TrainingOptions, train_classifier
+from filters.training.held_out import Quality
 from filters.training.held_out import quality as measured_quality
 from filters.training.kneser_ney import train_perplexity
 from filters.words import words
 
 SEED = 17
 PER_KIND = 400
+OPTIONS = {
+    "default": TrainingOptions(),
+    "few texts": TrainingOptions(epochs=50, learning_rate=0.5, dimensions=16, word_ngrams=1),
+}
 
 
 def main() -> None:
@@ -53,9 +64,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("signal", choices=["pii", "license", "profanity", "quality", "speed"])
+    parser.add_argument("signal", choices=[*SIGNALS])
     parser.add_argument("--list", type=Path)
     parser.add_argument("--labels", type=Path)
+    parser.add_argument("--others", type=Path, nargs="*", default=[])
     parser.add_argument("--texts", type=Path, nargs="+")
     parser.add_argument(
         "--half",
@@ -67,9 +79,7 @@ def main() -> None:
         "--errors", action="store_true", help="print what is missed and what is found wrongly"
     )
     args = parser.parse_args()
-    for row in {"pii": pii, "license": license_, "profanity": profanity, "quality": quality, "speed": speed}[
-        args.signal
-    ](args):
+    for row in SIGNALS[args.signal](args):
         print(json.dumps(row))
 
 
@@ -77,7 +87,11 @@ def pii(args) -> list[dict]:
     """Compare values found with values labelled: equal if kind and characters are."""
     mask = PiiMasking()
     found, labelled, right = Counter(), Counter(), Counter()
-    texts = labelled_set(PER_KIND, SEED)[0 if args.half == "dev" else 1 :: 2]
+    texts = (
+        personal_data(args.labels)
+        if args.labels
+        else labelled_set(PER_KIND, SEED)[0 if args.half == "dev" else 1 :: 2]
+    )
     for text, values in texts:
         wanted = Counter(values)
         got = Counter((each.kind, text[each.start : each.end]) for each in mask.occurrences(text))
@@ -151,30 +165,61 @@ def profanity(args) -> list[dict]:
     ]
 
 
+def toxicity(args) -> list[dict]:
+    """Score texts that a classifier was not trained on, of its own set and of others; count listed words beside it."""
+    own = toxic_texts(args.labels)
+    others = {path.name: toxic_texts(path) for path in args.others}
+    results = []
+    for name, options in OPTIONS.items():
+        found = measured_quality(held_out_scores(own, options), [toxic for _, toxic in own], 0.5)
+        results.append(row_of(found, options=name, texts_of=args.labels.name))
+        score = load_classifier(train_classifier(examples(own), options))
+        for file, texts in others.items():
+            found = measured_quality(
+                [score(text, "good") for text, _ in texts], [toxic for _, toxic in texts], 0.5
+            )
+            results.append(row_of(found, options=name, texts_of=file))
+    if args.list:
+        phrases = Phrases.of(parse_list(args.list.read_text().splitlines()))
+        for file, texts in {args.labels.name: own, **others}.items():
+            counts = [float(phrases.count(words(text.lower()))) for text, _ in texts]
+            found = measured_quality(counts, [toxic for _, toxic in texts], 1)
+            results.append(row_of(found, options="list of words", texts_of=file))
+    return results
+
+
 def quality(args) -> list[dict]:
     """Return the AUC of held-out texts, with the default options and with those for few texts."""
-    rows = [(row["text"], bool(int(row["majority_label"]))) for row in read_rows(args.labels)]
-    parts = [xxhash.xxh3_64_intdigest(text.encode(), 9) % 5 for text, _ in rows]
-    results = []
-    for name, options in (
-        ("default", TrainingOptions()),
-        ("few texts", TrainingOptions(epochs=50, learning_rate=0.5, dimensions=16, word_ngrams=1)),
-    ):
-        scores = [0.0] * len(rows)
-        for part in range(5):
-            training = [
-                ("good" if good else "bad", text)
-                for (text, good), mine in zip(rows, parts, strict=True)
-                if mine != part
-            ]
-            score = load_classifier(train_classifier(training, options))
-            for at, (text, _) in enumerate(rows):
-                if parts[at] == part:
-                    scores[at] = score(text, "good")
-        good = [each for _, each in rows]
-        found = measured_quality(scores, good, 0.5)
-        results.append({"options": name, **{key: round(value, 3) for key, value in asdict(found).items()}})
-    return results
+    texts = [(row["text"], bool(int(row["majority_label"]))) for row in read_rows(args.labels)]
+    return [
+        row_of(
+            measured_quality(held_out_scores(texts, options), [good for _, good in texts], 0.5), options=name
+        )
+        for name, options in OPTIONS.items()
+    ]
+
+
+def held_out_scores(texts: list[tuple[str, bool]], options: TrainingOptions) -> list[float]:
+    """Return a score for each text: five parts by hash, each scored by a classifier of the other four."""
+    parts = [xxhash.xxh3_64_intdigest(text.encode(), 9) % 5 for text, _ in texts]
+    scores = [0.0] * len(texts)
+    for part in range(5):
+        training = [text for text, mine in zip(texts, parts, strict=True) if mine != part]
+        score = load_classifier(train_classifier(examples(training), options))
+        for at, (text, _) in enumerate(texts):
+            if parts[at] == part:
+                scores[at] = score(text, "good")
+    return scores
+
+
+def examples(texts: list[tuple[str, bool]]) -> list[tuple[str, str]]:
+    """Return texts as training takes them; `good` is what is looked for."""
+    return [("good" if wanted else "bad", text) for text, wanted in texts]
+
+
+def row_of(found: Quality, **names: str) -> dict:
+    """Return a result as a line."""
+    return {**names, **{key: round(value, 3) for key, value in asdict(found).items()}}
 
 
 def speed(args) -> list[dict]:
@@ -228,6 +273,15 @@ def read_rows(path: Path) -> list[dict]:
     with opened as file:
         return [json.loads(line) for line in io.TextIOWrapper(file, encoding="utf-8")]
 
+
+SIGNALS = {
+    "pii": pii,
+    "license": license_,
+    "profanity": profanity,
+    "toxicity": toxicity,
+    "quality": quality,
+    "speed": speed,
+}
 
 if __name__ == "__main__":
     main()

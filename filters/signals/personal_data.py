@@ -1,7 +1,8 @@
 """Find e-mail addresses, IP addresses, phone numbers, payment cards and IBANs in a text.
 
 1. A number is found only if its check digits are right (cards: Luhn; IBANs: ISO 7064 mod 97 and the format of the
-   country, by python-stdnum), or if the numbering plan has it (phones, by Google's libphonenumber).
+   country, by python-stdnum), or if the numbering plan has it (phones, by Google's libphonenumber), or if a label such
+   as `Phone:` or `call me at` says what it is. Cards of rare lengths need the word `card` or an issuer before them.
 2. Reserved values are nobody's: addresses at example.com (RFC 2606), IP addresses that are not public (as in
    datatrove), phone numbers without a country. The replacements of `pseudonyms` are such values, so masked text
    stays as it is.
@@ -14,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from filters.signals.pseudonyms import RESERVED_COUNTRY, RESERVED_IBAN
 from filters.top_level import top_level_domains
 
 
@@ -57,18 +59,36 @@ _ADDRESS_WORD = re.compile(
 )
 
 _PHONE = re.compile(
-    r"(?<![\w+.,/:=#-])(?<![(\[]\d)(?:"
+    r"(?<![\w+.,/:=#)-])(?<![(\[]\d)(?:"
     r"(?P<international>\+\d{1,3}+(?:[ \u00a0./-]?\(?\d{1,8}+\)?){1,6})"
     r"|(?P<american>(?:1[ .-])?(?:\(\d{3}\)[ \u00a0]?|\d{3}[-. ])\d{3}[-. ]\d{4})"
     r"|(?P<trunk>\(?0\d{1,5}+\)?[ \u00a0/-]{1,3}+\d{2,8}+(?:[ \u00a0/-]\d{2,8}+){0,4})"
-    r"|(?P<named>\d[\d .-]{5,14}+(?<=\d))"
-    r")(?![\w%€$£@]|[.,:/-]\d)"
+    r"|(?P<named>(?:\(\d{1,5}+\))?\d?(?:[ \u00a0.-]{0,2}\d){5,14}+)"
+    r")(?:[ ]?(?:x|ext\.?[ ]?)\d{1,6}+)?+(?![\w%€$£@]|[.,:/-]\d)"
+)
+_EXTENSION = re.compile("[xe]")
+_WORD = (
+    "phone|tel|tél|telephone|téléphone|telefon|teléfono|telefono|telefone|fax|mobile|cell|mobil|móvil|whatsapp|hotline"
+    "|handy|tfno|ph"
 )
 _PHONE_WORD = re.compile(
-    r"(?:\b(?:phone|tel|tél|telephone|téléphone|telefon|teléfono|telefono|telefone|fax|mobile|cell|mobil|móvil|dial"
-    r"|whatsapp|hotline|handy|tfno|ph)\b|[☎📞📱✆])[\s.:()]{0,4}(?:(?:no|nr|number|numéro|nummer|número)\b[\s.:]{0,3})?$",
+    rf"(?:\b(?:{_WORD}|dial)\b|[☎📞📱✆])[\s.:()]{{0,4}}(?:(?:no|nr|number|numéro|nummer|número)\b[\s.:]{{0,3}})?$",
     re.IGNORECASE,
 )
+"""What stands before a number whose digits may be grouped anyhow, if a numbering plan has it."""
+_PHONE_LABEL = re.compile(
+    rf"(?:\b(?:{_WORD}|desk|office)(?:[ ](?:no|nr|number|numéro|nummer|número))?[.]?:\s{{0,3}}"
+    r"|\b(?:call|calling|reach|text|contact|answering)(?:[ ](?:me|us|him|her|them))?[ ](?:at|on)[ ]"
+    r"|\b(?:can|please|to|or|just)[ ]call[ ]|[☎📞📱✆]\s{0,2})$",
+    re.IGNORECASE,
+)
+"""What stands before digits that are a phone number though no plan of `regions` has it."""
+_LABEL_BEHIND = re.compile(r"(?:[ ]?[-–(]|,)?[ ]?(?:tel|telephone|fax|mobile|cell)\b", re.IGNORECASE)
+"""What stands behind such digits."""
+_OTHER_DIGITS = re.compile(
+    r"(?:19|20)\d\d[ ]?-[ ]?(?:(?:19|20)\d\d|\d\d-\d\d)|\d{1,2}[.-]\d{1,2}[.-](?:19|20)\d\d|\d{1,3}(?:\.\d{1,3}){3}"
+)
+"""A range of years, a date or an IP address: no number, whatever stands before it."""
 
 _CARD = re.compile(
     r"(?<![\w.,+=/#-])(?:\d{4}([ -]?)\d{4}\1\d{4}\1\d{4}|3[47]\d{2}([ -]?)\d{6}\2\d{5}|3[068]\d{2}([ -]?)\d{6}\3\d{4})"
@@ -79,9 +99,17 @@ _ISSUER = re.compile(
     r"|35(?:2[89]|[3-8]\d)\d{12}|3(?:0[0-5]|[68]\d)\d{11}|62\d{14})"
 )
 """Issuers by their first digits: Visa, Mastercard, American Express, Discover, JCB, Diners Club, UnionPay."""
+_NAMED_CARD = re.compile(r"(?<![\w.,+=/#-])[1-9](?:[ -]?\d){11,18}+(?![\w-]|[.,]\d)")
+_CARD_WORD = re.compile(
+    r"\b(?:cards?|cc|visa|mastercard|maestro|amex|karte|kreditkarte|carte|tarjeta|carta|cartão)\b[^\d\n]{0,20}$",
+    re.IGNORECASE,
+)
+"""What stands before the number of a card of any length (12 to 19 digits, ISO/IEC 7812) and issuer."""
 _IBAN = re.compile(
     r"[A-Z](?<!\w[A-Z])[A-Z]\d{2}(?:[ \u00a0]?[A-Z0-9]{4}){2,7}+(?:[ \u00a0]?[A-Z0-9]{1,3}+)?(?!\w)"
 )
+_SMALL_IBAN = re.compile(r"\d(?<=(?<!\w)[a-z][a-z]\d)\d[a-z0-9]{11,30}+(?!\w)")
+"""Digits and letters of an IBAN in small letters, which is written in one piece."""
 _DIGITS = re.compile(r"\d")
 _SEEN_BEHIND = 8
 _CONTEXT = 24
@@ -175,7 +203,7 @@ def phones(text: str, runs: Iterable[tuple[int, int]], regions: tuple[str, ...])
     """Yield phone numbers: with a country code, or as they are written within one of `regions` (ISO 3166).
 
     A national number counts if its digits are grouped as its country groups them, or if a word such as `tel` stands
-    before it.
+    before it. Behind a label such as `Phone:` any 7 to 15 digits count, and their value is the digits alone.
     """
     for found in _within(_PHONE, text, runs):
         kind, start = str(found.lastgroup), found.start()
@@ -184,19 +212,36 @@ def phones(text: str, runs: Iterable[tuple[int, int]], regions: tuple[str, ...])
             written, start = written[1:], start + 1
         if written[-1] == ")" and "(" not in written:
             written = written[:-1]
-        digits = sum(map(str.isdigit, written))
-        if not 7 <= digits <= 15:
+        main = _EXTENSION.split(written)[0].rstrip()
+        digits = "".join(_DIGITS.findall(main))
+        if not 7 <= len(digits) <= 15 or _OTHER_DIGITS.fullmatch(main):
             continue
         before = text[max(0, start - _CONTEXT) : start]
         strong = _PHONE_WORD.search(before) is not None
-        if kind == "named" and not strong:
-            continue
-        for region in ("",) if kind == "international" else regions:
-            if (
-                number := _phone_number(written, region, is_free=strong or kind == "international")
-            ) is not None:
-                yield Occurrence(start, start + len(written), "phone", number)
-                break
+        number = (
+            _planned(written, kind, regions, is_free=strong) if strong or kind != "named" else None
+        ) or (digits if _is_labelled(written, before, text, start + len(written)) else None)
+        if number is not None:
+            yield Occurrence(start, start + len(written), "phone", number)
+
+
+def _planned(written: str, kind: str, regions: tuple[str, ...], *, is_free: bool) -> str | None:
+    """Return a number as the first plan that has it writes it in E.164, or None."""
+    is_free = is_free or kind == "international"
+    numbers = (
+        _phone_number(written, region, is_free=is_free)
+        for region in (("",) if kind == "international" else regions)
+    )
+    return next((number for number in numbers if number is not None), None)
+
+
+def _is_labelled(written: str, before: str, text: str, end: int) -> bool:
+    """Return whether the text itself, before these digits or behind their `end`, says that they are a phone number."""
+    return (
+        bool(_PHONE_LABEL.search(before) or _LABEL_BEHIND.match(text, end))
+        and not written.startswith(RESERVED_COUNTRY)
+        and not before.endswith(f"{RESERVED_IBAN} ")
+    )
 
 
 def _phone_number(written: str, region: str, *, is_free: bool) -> str | None:
@@ -217,9 +262,15 @@ def _phone_number(written: str, region: str, *, is_free: bool) -> str | None:
 
 
 def cards(text: str, runs: Iterable[tuple[int, int]]) -> Iterator[Occurrence]:
-    """Yield the numbers of payment cards of the large issuers."""
+    """Yield the numbers of payment cards: of the large issuers, and of all behind a word such as `card`."""
     from stdnum import luhn  # noqa: PLC0415 - an extra
 
+    runs = list(runs)
+    for found in _within(_NAMED_CARD, text, runs):
+        digits = "".join(_DIGITS.findall(found[0]))
+        before = text[max(0, found.start() - _CONTEXT) : found.start()]
+        if len(set(digits)) > 2 and luhn.is_valid(digits) and _CARD_WORD.search(before):
+            yield Occurrence(found.start(), found.end(), "card", digits)
     for found in _within(_CARD, text, runs):
         digits = "".join(_DIGITS.findall(found[0]))
         if _ISSUER.fullmatch(digits) and len(set(digits)) > 2 and luhn.is_valid(digits):
@@ -238,3 +289,7 @@ def ibans(text: str) -> Iterator[Occurrence]:
                 yield Occurrence(found.start(), found.start() + len(written), "iban", iban.compact(written))
                 break
             written, _, _ = written.replace("\u00a0", " ").rpartition(" ")
+    for found in _SMALL_IBAN.finditer(text):
+        start = found.start() - 2
+        if iban.is_valid(text[start : found.end()], check_country=False):
+            yield Occurrence(start, found.end(), "iban", iban.compact(text[start : found.end()]))

@@ -12,7 +12,7 @@ from filters.signals.personal_data import Occurrence, cards, emails, ibans, ip_a
 from filters.signals.pseudonyms import KINDS, key_id, replacement
 from filters.text import AnalyzedText, Finding
 
-PII_VERSION = 1
+PII_VERSION = 2
 """Version of the patterns: a recipe holds it, because other patterns find other values."""
 
 

@@ -16,16 +16,21 @@ BENCHMARK_IPV4 = int(ipaddress.IPv4Address("198.18.0.0"))
 DOCUMENTATION_IPV6 = int(ipaddress.IPv6Address("2001:db8::"))
 """First of the 2^96 addresses for documentation (RFC 3849)."""
 
+RESERVED_COUNTRY = "+999"
+"""No country (ITU-T E.164)."""
+RESERVED_IBAN = "ZZ00 XXXX"
+"""Begins what looks like an IBAN: ZZ is no country (ISO 3166)."""
+
 PLACEHOLDERS: Mapping[str, str] = {
     "email": "email@example.com",
     "ip": "192.0.2.1",
-    "phone": "+999 000 000 000",
+    "phone": f"{RESERVED_COUNTRY} 000 000 000",
     "card": "0000 0000 0000 0000",
-    "iban": "ZZ00 XXXX 0000 0000 0000",
+    "iban": f"{RESERVED_IBAN} 0000 0000 0000",
     "key": "[removed key]",
 }
-"""Replacements without a key. The e-mail address is datatrove's; 192.0.2.1 is of RFC 5737; +999 is no country (ITU-T
-E.164); no card begins with 0 (ISO/IEC 7812); ZZ is no country (ISO 3166).
+"""Replacements without a key. The e-mail address is datatrove's; 192.0.2.1 is of RFC 5737; no card begins with 0
+(ISO/IEC 7812).
 """
 
 
@@ -43,9 +48,9 @@ def _ip(number: int, value: str) -> str:
 _KEYED: Mapping[str, Callable[[int, str], str]] = {
     "email": lambda number, _: f"user-{number % 2**40:010x}@example.com",
     "ip": _ip,
-    "phone": lambda number, _: f"+999 {_groups(number, 9, 3)}",
+    "phone": lambda number, _: f"{RESERVED_COUNTRY} {_groups(number, 9, 3)}",
     "card": lambda number, _: f"0000 {_groups(number, 12, 4)}",
-    "iban": lambda number, _: f"ZZ00 XXXX {_groups(number, 12, 4)}",
+    "iban": lambda number, _: f"{RESERVED_IBAN} {_groups(number, 12, 4)}",
     "key": lambda number, _: f"[removed key {number % 2**40:010x}]",
 }
 KINDS = tuple(PLACEHOLDERS)

@@ -88,10 +88,48 @@ def test_the_recipe_names_the_key_and_does_not_hold_it():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("key", [b"", KEY])
-def test_what_is_masked_stays_as_it_is(kind: str, key: bytes):
+@pytest.mark.parametrize(
+    "context",
+    ["Call {} now", "Phone: {}\n", "Tel. no.: {} fax", "call me at {} x12", "my card {}, see", "iban {}"],
+)
+def test_what_is_masked_stays_as_it_is(kind: str, key: bytes, context: str):
     for value in (*(str(number) for number in range(300)), "2a02:8071::1"):
-        replaced = f"Call {replacement(kind, value, key)} now"
+        replaced = context.format(replacement(kind, value, key))
         assert masked(replaced, key=KEY) == replaced
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Phone: 72 128 827\nCity: Wien", "Phone: +999 000 000 000\nCity: Wien"),
+        ("Fax no.: (37) 788-063.", "Fax no.: +999 000 000 000."),
+        ("Please call me at 99 577450 today", "Please call me at +999 000 000 000 today"),
+        ("03.93.92.16.85 fax", "+999 000 000 000 fax"),
+        ("call +1 206-283-0311 ext 229 and", "call +999 000 000 000 and"),
+        ("my card 6304 2737 3398 is lost", "my card 0000 0000 0000 0000 is lost"),
+        ("my iban is de89370400440532013000", "my iban is ZZ00 XXXX 0000 0000 0000"),
+    ],
+)
+def test_a_label_says_what_a_number_is_where_no_plan_or_issuer_does(text: str, expected: str):
+    assert masked(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Phone 72 128 827 units were sold",
+        "Office: 2001-2005 and 2007",
+        "Phone: 2019-05-12 14:00",
+        "Mobile: 12.05.2019",
+        "Tel: 127.0.0.1",
+        "A mobile 12 500 000 users",
+        "part 6304 2737 3398 of the list",
+        "cards 1234 5678 9012",
+        "my iban is de89370400440532013001",
+    ],
+)
+def test_a_number_without_a_label_or_with_wrong_check_digits_stays(text: str):
+    assert masked(text) == text
 
 
 def test_of_two_that_overlap_the_stricter_format_wins():
