@@ -96,9 +96,18 @@ NEW = [
 EXPECTED = {"same": "exact", "case": "exact", "near": "near", "7": "exact"}
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, pool):
+    directory = tmp_path_factory.mktemp("known")
+    known_source(directory, pool)
+    return directory
+
+
 @pytest.fixture
-def known(tmp_path, pool):
-    return known_source(tmp_path, pool)
+def known(made, tmp_path):
+    """A copy of the known source, for one test."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return DirectoryStore(tmp_path / "data")
 
 
 def known_source(tmp_path, pool):

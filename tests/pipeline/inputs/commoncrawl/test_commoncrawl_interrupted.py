@@ -25,7 +25,7 @@ from storage.commoncrawl.transport.source_client import SourceClient
 from storage.directory_store import DirectoryStore
 from storage.request_retry import RetryPolicy
 from tests.commoncrawl import CRAWL
-from tests.commoncrawl_server import (BlockedResponse, CutResponse, ErrorResponse, serve_files)
+from tests.commoncrawl_server import BlockedResponse, CutResponse, ErrorResponse, serve_files
 from tests.pipeline.inputs.commoncrawl.ingesting import job, urls
 
 ROOT = Path(__file__).resolve().parents[4]
