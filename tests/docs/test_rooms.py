@@ -1,14 +1,14 @@
 """The rooms of the product and of its tests: every module has a name of its own, and no module is too large to take in."""
 
 import ast
-import tomllib
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
+from tests.packages import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
 FILES = sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 MODULES = [path for path in FILES if path.name != "__init__.py"]
 FOLDERS = sorted({path.parent for path in FILES})

@@ -17,8 +17,8 @@ from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
 from storage.warc import cdxj
 from tests.commoncrawl import CRAWL, StoredPage, base32, write_crawl
-from tests.commoncrawl_server import CutResponse, ErrorResponse, scripted
 from tests.commoncrawl import index as write_index
+from tests.commoncrawl_server import CutResponse, ErrorResponse, scripted
 from tests.expect import expect
 from tests.pipeline.inputs.commoncrawl.ingesting import ADDRESS, archived, config, ingested, processed, urls
 

@@ -11,8 +11,8 @@ from pipeline.integrity.verify import verify_storage
 from pipeline.terminal.progress import LineProgress
 from storage.warc import records
 from tests.commoncrawl import CRAWL, Page, StoredPage
-from tests.commoncrawl_server import CutResponse, ErrorResponse, scripted, serve_files
 from tests.commoncrawl import index as write_index
+from tests.commoncrawl_server import CutResponse, ErrorResponse, scripted, serve_files
 from tests.pipeline.inputs.commoncrawl.ingesting import ADDRESS, ingested, processed
 from tests.shared import shared_file
 from tests.storage.s3server import BUCKET
