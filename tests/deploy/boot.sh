@@ -39,7 +39,7 @@ cp "$result/thresher.toml" $root/var/lib/thresher
 echo '[default]' >$root/etc/thresher/aws_credentials
 mkdir -p $root/home/probe # of nobody: whoever is not kept from home directories may read the file
 echo readable >$root/home/probe/readable
-chmod -R a+rX $root/home
+chmod a+rx $root/home $root/home/probe && chmod a+r $root/home/probe/readable
 cp -r "$result/drop-in" "$root/etc/systemd/system/thresher-crawler@main.service.d"
 cat >$root/etc/systemd/system/probe.target <<END
 [Unit]
