@@ -24,7 +24,8 @@ from pipeline.inputs import commoncrawl_input
 from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
 from pipeline.terminal.progress import LineProgress
 from storage.directory_store import DirectoryStore
-from tests.commoncrawl import CRAWL, Page, article, serve_files, write_crawl
+from tests.commoncrawl import CRAWL, Page, article, write_crawl
+from tests.commoncrawl_server import serve_files
 
 
 def main() -> None:

@@ -19,20 +19,9 @@ from extract.page.cues import MAX_CUE_LENGTH, MAX_JUNK_LENGTH, MAX_NOTICE_LENGTH
 from filters.rules.code_lines import MAX_LOOKED_AT
 from filters.word_tokens import MAX_ADDRESS
 from tests.attacks import TRIES, Samples, TooLongError, cpu_limit, slow_attack
+from tests.packages import PACKAGES
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = (
-    "core",
-    "crawler",
-    "extract",
-    "filters",
-    "frontier",
-    "isolation",
-    "pipeline",
-    "shards",
-    "storage",
-    "thresher",
-)
 METHODS = frozenset({"match", "fullmatch", "search", "sub", "subn", "findall", "finditer", "split"})
 FUNCTIONS = METHODS | {"compile"}
 BOUNDED = {

@@ -9,6 +9,7 @@ from storage.directory_store import DirectoryStore
 from tests.crawler.flat_settings import worker_config
 from tests.crawler.nameserver import NameServer
 from tests.crawler.server import Server
+from tests.crawler.spiders.spider_project import Project
 
 LOOPBACK = ("127.0.0.0/8",)
 UNPACED = CrawlSettings(min_delay_ms=0, min_ip_delay_ms=0)
@@ -92,6 +93,11 @@ def crawl(redis, tmp_path, request):
     if "names" in request.fixturenames:
         made.nameservers = request.getfixturevalue("names").servers
     return made
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path / "project")
 
 
 @pytest.fixture

@@ -29,7 +29,6 @@ from tests.crawler.crawls.test_firewall import lines
 from tests.crawler.reading.test_page_reading import HTML, capture
 from tests.crawler.replay.test_replay_revisit import dead, settle_robots
 from tests.crawler.server import page
-from tests.crawler.spiders.test_spiders import project  # noqa: F401 - a fixture
 
 FORK = get_context("fork")
 """So that the process of a test reads pages as the test has it."""

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.demo.client import Client
-from tests.web import ROOT, tree_server
+from tests.served_webs import ROOT, tree_server
 
 ONE, TWO = "127.18.8.1", "127.18.8.2"
 
@@ -140,7 +140,7 @@ def test_it_stops_with_the_context(site):
 
 def test_it_stops_when_its_parent_is_killed(site):
     script = (
-        "import time\nfrom pathlib import Path\nfrom tests.web import tree_server\n"
+        "import time\nfrom pathlib import Path\nfrom tests.served_webs import tree_server\n"
         f"with tree_server({{'{ONE}': Path({str(site)!r})}}) as trees:\n"
         "    print(trees.port, flush=True)\n    time.sleep(60)\n"
     )

@@ -17,7 +17,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from demo.web import RunningWeb, Web
 from tests.demo.client import Client
-from tests.web import demo_web  # noqa: F401 - a fixture
+from tests.served_webs import demo_web  # noqa: F401 - a fixture
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGEST = """

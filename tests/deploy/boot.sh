@@ -37,6 +37,9 @@ cp "$checkout/deploy/systemd/thresher.tmpfiles.conf" $root/usr/lib/tmpfiles.d/th
 cp "$checkout/deploy/systemd/thresher.env" $root/etc/thresher
 cp "$result/thresher.toml" $root/var/lib/thresher
 echo '[default]' >$root/etc/thresher/aws_credentials
+mkdir -p $root/home/probe # of nobody: whoever is not kept from home directories may read the file
+echo readable >$root/home/probe/readable
+chmod a+rx $root/home $root/home/probe && chmod a+r $root/home/probe/readable
 cp -r "$result/drop-in" "$root/etc/systemd/system/thresher-crawler@main.service.d"
 cat >$root/etc/systemd/system/probe.target <<END
 [Unit]

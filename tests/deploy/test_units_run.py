@@ -49,7 +49,7 @@ $thresher crawl main; echo "crawl: exit code $?"
 $thresher process main; echo "process: exit code $?"
 $python -c 'import glob, pyarrow.parquet as p; print(p.read_table(glob.glob("/var/lib/thresher/data/documents/*/*.parquet")[0])["text"])'
 touch /etc/written 2>/dev/null && echo "wrote into /etc"
-ls /root/. >/dev/null 2>&1 && echo "read /root"
+cat /home/probe/readable 2>/dev/null && echo "read a home directory"
 true
 """
 DROP_IN = """
@@ -98,4 +98,4 @@ def test_a_hardened_unit_crawls_renders_and_processes(tmp_path):
     assert "process: exit code 0" in text, text
     assert "written by a script" in text, text
     assert "wrote into /etc" not in text
-    assert "read /root" not in text
+    assert "read a home directory" not in text

@@ -2,7 +2,6 @@
 
 import ast
 import re
-import tomllib
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -10,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pipeline import configuration
+from tests.packages import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 NAME = re.compile(r"(?<!`)`([A-Za-z_]\w*(?:\.\w+)+)(?:\(\))?`(?!`)")
 

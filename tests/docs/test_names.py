@@ -24,14 +24,10 @@ from pathlib import Path
 import pytest
 
 from pipeline import configuration
+from tests.packages import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = frozenset(
-    {
-        *("bench", "core", "crawler", "demo", "extract", "filters", "frontier"),
-        *("isolation", "pipeline", "shards", "storage", "thresher"),
-    }
-)
+OURS = frozenset({*PACKAGES, "bench", "demo"})
 SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?")
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -164,7 +160,7 @@ class CodeBase:
         first, *rest = parts = name.removesuffix("()").split(".")
         if name in FOREIGN | FILES:
             return True
-        if first in PACKAGES and rest:
+        if first in OURS and rest:
             return self._has_path(parts)
         if first in sys.stdlib_module_names and rest and first not in self.modules:
             with suppress(ImportError):

@@ -1,17 +1,18 @@
-"""The rooms of the product: every module has a name of its own, and no folder or module is too large to take in."""
+"""The rooms of the product and of its tests: every module has a name of its own, and no module is too large to take in."""
 
 import ast
-import tomllib
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
+from tests.packages import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
 FILES = sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 MODULES = [path for path in FILES if path.name != "__init__.py"]
 FOLDERS = sorted({path.parent for path in FILES})
+TESTS = sorted(path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py"))
 MAX_MODULES = 16
 MAX_LINES = 450
 SAME_THING = {
@@ -24,6 +25,8 @@ SAME_NAME = {
     "crawler/replay/replay.py",
 }
 """Modules that bear the name of their package."""
+EVERY_FOLDER = {"__init__.py", "__main__.py", "conftest.py"}
+"""Modules that any folder of the tests may have."""
 
 
 def test_a_name_belongs_to_one_module():
@@ -33,6 +36,14 @@ def test_a_name_belongs_to_one_module():
     assert {
         name: paths for name, paths in found.items() if len(paths) > 1 and paths != SAME_THING.get(name)
     } == {}
+
+
+def test_a_name_belongs_to_one_module_of_the_tests():
+    found = defaultdict(set)
+    for module in TESTS:
+        if module.name not in EVERY_FOLDER:
+            found[module.stem].add(str(module))
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
 
 
 def test_a_package_holds_no_module_of_its_own_name():
@@ -48,4 +59,10 @@ def test_a_folder_holds_few_modules_and_tells_its_story(folder):
 def test_a_module_can_be_read_in_one_go():
     lines = {str(module): len((ROOT / module).read_text(encoding="utf-8").splitlines()) for module in MODULES}
     assert len(lines) > 300
+    assert {module for module, number in lines.items() if number > MAX_LINES} == set()
+
+
+def test_a_module_of_the_tests_can_be_read_in_one_go():
+    lines = {str(module): len((ROOT / module).read_text(encoding="utf-8").splitlines()) for module in TESTS}
+    assert len(lines) > 500
     assert {module for module, number in lines.items() if number > MAX_LINES} == set()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.commoncrawl import ErrorResponse, serve_files, write_crawl
+from tests.commoncrawl import write_crawl
+from tests.commoncrawl_server import ErrorResponse, serve_files
 from tests.end_to_end.conftest import CallingUser
 
 ADDRESS = "commoncrawl:CC-MAIN-2024-22"

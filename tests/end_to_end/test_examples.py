@@ -11,7 +11,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from tests.end_to_end.conftest import ROOT
-from tests.web import demo_web  # noqa: F401 - a fixture
+from tests.served_webs import demo_web  # noqa: F401 - a fixture
 
 EXAMPLES = ROOT / "examples"
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.end_to_end.conftest import TOML, wait_until
 from tests.frontier.valkey_cluster import valkey_cluster
-from tests.web import demo_web  # noqa: F401 - a fixture
+from tests.served_webs import demo_web  # noqa: F401 - a fixture
 
 COMMANDS = (("seed", "seeds.txt", "--scope", "host"), ("crawl", "--workers", "2"))
 

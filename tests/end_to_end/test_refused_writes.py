@@ -9,7 +9,7 @@ import pytest
 
 from storage.s3.s3_store import S3Store
 from tests.pipeline.steps.judged_sources import SENTENCES
-from tests.storage.proxy import Answer, start_proxy
+from tests.storage.faulty_proxy import Answer, start_proxy
 from tests.storage.s3server import BUCKET
 
 REFUSED = Answer(403, "AccessDenied")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import InputError
@@ -19,6 +19,7 @@ from filters.rules.presets import PRESETS, preset_rules
 from filters.text import AnalyzedText, Finding
 from filters.thresholds import measuring_recipe, relaxed, restored, thresholds_of, with_thresholds
 from storage.manifest import to_plain_json
+from tests.examples import few_examples
 
 LANGUAGES = ("en", "de", "th", "ja", "")
 WHOLE = {
@@ -70,6 +71,7 @@ OTHERS = ('{"rule": "length", "most_words": 60}', "code_lines", "boilerplate")
 
 
 @pytest.mark.parametrize(("preset", "own"), [*((name, ()) for name in sorted(PRESETS)), ("none", OTHERS)])
+@settings(max_examples=few_examples(40, of=500))
 @given(
     text=TEXTS, language=st.sampled_from(LANGUAGES), score=st.floats(0, 1), wanted=st.sampled_from(["", "en"])
 )
@@ -80,6 +82,7 @@ def test_a_decision_from_measurements_is_that_of_the_rules(preset, own, text, la
     assert (decided.rules[0], decided.reasons[0]) == first_reason(analyzed, rules)
 
 
+@settings(max_examples=few_examples(40, of=500))
 @given(
     text=TEXTS,
     language=st.sampled_from(LANGUAGES),

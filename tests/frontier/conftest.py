@@ -68,6 +68,12 @@ async def frontier(request: pytest.FixtureRequest, link: Link) -> Frontier:
     return await Frontier(link, f"crawl-{next(_serial)}").open(partitions=request.param)
 
 
+@pytest.fixture
+async def one(link: Link) -> Frontier:
+    """The frontier of a crawl that has one partition."""
+    return await Frontier(link, f"crawl-{next(_serial)}").open(partitions=1)
+
+
 @pytest.fixture(params=[1, 4], ids=["one partition", "four partitions"])
 async def crawl(request: pytest.FixtureRequest, address: str) -> AsyncIterator[Crawl]:
     """A crawl whose time stands until a test lets it pass, however busy the machine is."""

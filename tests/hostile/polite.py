@@ -13,8 +13,8 @@ import brotli
 
 from tests.crawler.server import links, page, redirect, spelled
 from tests.hostile.host import ALLOW_ALL, Exchange
+from tests.hostile.rows.answers import in_turn, text
 from tests.hostile.rows.framing import then_close
-from tests.hostile.rows.robots import in_turn, text
 from tests.hostile.rows.row import GOOD, Row, WebAddress
 from tests.hostile.rows.sitemaps import index, urlset
 

@@ -17,7 +17,7 @@ from tests.hostile.archive import CHECKS
 from tests.hostile.host import Exchange
 from tests.hostile.observed import CrawlRun, RowObservation
 from tests.hostile.project import Project
-from tests.hostile.rows.robots import in_turn
+from tests.hostile.rows.answers import in_turn
 from tests.hostile.rows.row import Row
 from tests.hostile.web import Web
 

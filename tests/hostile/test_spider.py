@@ -9,7 +9,7 @@ import pytest
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from frontier import canonicalize
-from tests.crawler.spiders.test_failures import table
+from tests.crawler.spiders.test_failure_exceptions import table
 from tests.hostile.crawl_run import run_crawl
 from tests.hostile.rows import rows
 from tests.hostile.web import Web

@@ -397,15 +397,8 @@ FILES = (
 )
 WRITES = (
     *(write_to_temporary_directory, write_to_storage, change_an_object, truncate_an_object, remove_an_object),
-    *(
-        rename_an_object,
-        make_directory,
-        link_to_shadow,
-        change_mode,
-        reopen_what_is_open,
-        open_a_device,
-        change_root,
-    ),
+    *(rename_an_object, make_directory, link_to_shadow, change_mode),
+    *(reopen_what_is_open, open_a_device, change_root),
 )
 NETWORK = (
     *(connect_to_loopback, open_ipv4, send_a_datagram, open_ipv6, open_netlink, open_packets),

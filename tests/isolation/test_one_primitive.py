@@ -3,19 +3,9 @@
 import ast
 from pathlib import Path
 
+from tests.packages import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = (
-    "core",
-    "crawler",
-    "extract",
-    "filters",
-    "frontier",
-    "isolation",
-    "pipeline",
-    "shards",
-    "storage",
-    "thresher",
-)
 STARTERS = {
     "isolation/worker_process.py": "the primitive",
     "pipeline/first_process.py": "the command itself, below the first process of a container",

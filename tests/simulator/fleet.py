@@ -21,8 +21,8 @@ from crawler.worker import WorkerConfig, crawl
 from frontier import Frontier, TakeoverError
 from tests.simulator.object_store import ObjectStore, ProcessStore
 from tests.simulator.process import Machine, Process
-from tests.simulator.server import Server
-from tests.simulator.web import Web
+from tests.simulator.simulated_server import Server
+from tests.simulator.simulated_web import Web
 from tests.simulator.wire import InlineProcess, SimulatedClient
 from tests.simulator.world import World
 

@@ -15,7 +15,7 @@ from frontier import CrawlSettings, Discovery, Frontier, Stats
 from frontier.testing import MemoryFrontier
 from frontier.testing.memory_crawl import MemoryCrawl
 from tests.simulator.process import Process
-from tests.simulator.server import Server, Way
+from tests.simulator.simulated_server import Server, Way
 from tests.simulator.world import World
 
 LOST_TOKENS = 1 << 20

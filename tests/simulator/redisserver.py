@@ -28,7 +28,7 @@ from frontier.link.lost_frontier import LOST_REPLY_PREFIX, lost_frontier_error
 from frontier.link.partition import crawl_of
 from frontier.verbs.inspection import HostState
 from tests.simulator.process import Process
-from tests.simulator.server import Server, Way
+from tests.simulator.simulated_server import Server, Way
 from tests.simulator.world import World
 
 CRAWL = "main"

@@ -18,8 +18,8 @@ from tests.simulator.fleet import TTL_S, Fleet
 from tests.simulator.modelserver import ModelServer
 from tests.simulator.object_store import ObjectStore
 from tests.simulator.redisserver import RedisServer
-from tests.simulator.server import Server
-from tests.simulator.web import Web
+from tests.simulator.simulated_server import Server
+from tests.simulator.simulated_web import Web
 from tests.simulator.world import DeadlockError, World
 
 LIMIT_S = 4_000.0

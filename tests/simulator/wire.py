@@ -8,7 +8,7 @@ from core import Capture
 from crawler.wire import FetchFailure, Postponement, SentExchange, acquire_at_once
 from crawler.wire.network.probes import HostProbe
 from tests.simulator.process import Process, run_traps
-from tests.simulator.web import Request, Web
+from tests.simulator.simulated_web import Request, Web
 
 SILENT = 0.01
 """How likely a server does not answer at all, while faults last."""

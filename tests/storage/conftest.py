@@ -6,7 +6,7 @@ import pytest
 
 from storage.request_retry import RetryPolicy
 from storage.s3.s3_store import S3Store
-from tests.storage.proxy import start_proxy
+from tests.storage.faulty_proxy import start_proxy
 from tests.storage.s3server import BUCKET
 
 QUICK = RetryPolicy(total_ms=60_000, first_ms=5, longest_ms=200)

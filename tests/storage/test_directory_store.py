@@ -16,7 +16,7 @@ from pipeline.steps.export_directory import output_store
 from storage.directory_store import STAGING, DirectoryStore
 from storage.location import open_store
 from tests.expect import expect
-from tests.storage.faults import count_calls, failing_at
+from tests.storage.failing_calls import count_calls, failing_at
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from storage.manifest import (
     recipe_difference,
     seal,
 )
-from tests.storage.faults import count_calls, failing_at
+from tests.storage.failing_calls import count_calls, failing_at
 
 RECIPE: dict[str, JSON] = {
     "filters": {"preset": "fineweb", "languages": ["en"]},

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from core import CorruptData, InputError
 from storage.directory_store import DirectoryStore
 from storage.s3 import s3_store as bucket_module
-from tests.storage.proxy import MIX, at_random
+from tests.storage.faulty_proxy import MIX, at_random
 
 SPAWN = multiprocessing.get_context("spawn")
 ONE_PART_MORE = (11 << 20) + 12_345

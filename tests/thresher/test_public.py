@@ -2,6 +2,7 @@
 
 import ast
 import asyncio
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -170,21 +171,29 @@ def test_where_no_crawl_can_run_one_line_says_so(tmp_path):
         pool.submit(project.crawl).result()
 
 
-@pytest.fixture
-def judged_project(tmp_path):
-    """A processed project with texts of 25, 45, 65 and 85 words, and a tokenizer beside it."""
-    (tmp_path / "thresher.toml").write_text(
+@pytest.fixture(scope="module")
+def processed_project(tmp_path_factory):
+    """The directory of a processed project with texts of 25, 45, 65 and 85 words."""
+    directory = tmp_path_factory.mktemp("processed")
+    (directory / "thresher.toml").write_text(
         '[filters]\npreset = "none"\nrules = ["gopher_quality"]\nlanguages = []\n'
     )
-    texts = (tmp_path / "texts").absolute()
+    texts = directory / "texts"
     texts.mkdir()
     for number in range(4):
         words = " ".join([*SENTENCES[number:], *SENTENCES]).split()[: 25 + 20 * number]
         (texts / f"{number}.txt").write_text(" ".join(words))
-    project = thresher.Project(tmp_path)
+    project = thresher.Project(directory)
     project.ingest("docs", texts)
     project.process(workers=1)
-    return project
+    return directory
+
+
+@pytest.fixture
+def judged_project(processed_project, tmp_path):
+    """A copy of it."""
+    shutil.copytree(processed_project, tmp_path, dirs_exist_ok=True)
+    return thresher.Project(tmp_path)
 
 
 def kept(project, verdicts=""):

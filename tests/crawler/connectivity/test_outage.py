@@ -20,7 +20,7 @@ from tests.crawler.crawls.test_crawl import start, wait_for
 from tests.crawler.crawls.test_politeness import hurry
 from tests.crawler.nameserver import SERVFAIL, NameServer
 from tests.crawler.server import ALLOW_ALL, Server, links, page, redirect, spelled
-from tests.crawler.spiders.test_spiders import FOLLOW, Project, paths_of
+from tests.crawler.spiders.spider_project import FOLLOW, Project, paths_of
 
 OUTAGE_S = 2.5
 """Time enough for a host to be given up: the frontier's clock runs ahead while nothing is in progress (`hurry`)."""

@@ -31,7 +31,7 @@ from tests.crawler import crashing_parser
 from tests.crawler.crashing_parser import UnexpectedError, fail
 from tests.crawler.replay.test_replay_revisit import dead, recovered, settle_robots
 from tests.crawler.server import links, page
-from tests.crawler.spiders.test_spiders import FOLLOW, project  # noqa: F401 - a fixture
+from tests.crawler.spiders.spider_project import FOLLOW
 
 POISON = "POISON"
 PAGES = 6

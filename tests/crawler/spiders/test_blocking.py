@@ -15,7 +15,7 @@ from crawler.spiders import blocking_watch, spider_engine
 from crawler.worker import run_worker
 from tests.crawler.crawls.test_crawl import SPAWN, pages
 from tests.crawler.server import links, page
-from tests.crawler.spiders.test_spiders import Project, paths_of
+from tests.crawler.spiders.spider_project import Project, paths_of
 
 BLOCKING = """
 import collections, itertools, re, time
@@ -45,11 +45,6 @@ STUBBORN = """while True:
 """
 NATIVE = "collections.deque(itertools.repeat(0), maxlen=0)"
 """Never ends, holds the interpreter's lock, and checks no signal."""
-
-
-@pytest.fixture
-def project(tmp_path):
-    return Project(tmp_path / "project")
 
 
 def hasten(longest_s=300.0):

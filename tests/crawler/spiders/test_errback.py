@@ -4,14 +4,11 @@ import asyncio
 import socket
 from collections import Counter
 
-import pytest
-
 from crawler.worker import run_worker
 from frontier import Budget
 from tests.crawler.authority import Authority
 from tests.crawler.reading.test_page_reading import BLOCK
 from tests.crawler.server import Server, links, page, redirect
-from tests.crawler.spiders.test_spiders import Project
 
 EVERY = """
 class Every(scrapy.Spider):
@@ -74,11 +71,6 @@ ANSWERS = {
     "/noise": (b"SSH-2.0-OpenSSH\r\n\r\n", "DownloadFailedError protocol"),
 }
 """Paths of one host, which goes on whatever they do: what they answer, and what the spider receives (None: nothing)."""
-
-
-@pytest.fixture
-def project(tmp_path):
-    return Project(tmp_path / "project")
 
 
 def answers_of(items):

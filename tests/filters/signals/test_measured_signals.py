@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,12 +23,12 @@ from filters.signals.fasttext_file import labels, load_classifier, load_predicto
 from filters.signals.kenlm_file import load_scorer
 from filters.signals.perplexity import MAX_PERPLEXITY, PerplexityRule, model_lines, perplexity
 from filters.signals.signal_rules import signal_rules
-from filters.signals.signal_settings import SignalSettings
 from filters.signals.word_lists import LIST_NAME, WordListRule, decode_lists, encode_lists, parse_list
 from filters.text import AnalyzedText
 from filters.thresholds import relaxed, thresholds_of
 from filters.training.classifier_training import TrainingOptions, train_classifier
 from filters.training.kneser_ney import train_perplexity
+from tests.filters.signals.every_signal import EVERY_SIGNAL
 from tests.shared import shared_file
 
 SMALL = TrainingOptions(dimensions=8, buckets=1000, epochs=10)
@@ -281,16 +282,7 @@ def test_what_the_model_has_seen_has_a_lower_perplexity(arpa: bytes):
 
 
 def test_every_limit_is_a_threshold_of_judge():
-    settings = SignalSettings(
-        licenses=("CC-BY",),
-        word_lists="w",
-        benchmarks=("b",),
-        toxicity_model="t",
-        quality_model="q",
-        perplexity_model="p",
-        mask=("email",),
-    )
-    rules = signal_rules(settings, None)
+    rules = signal_rules(replace(EVERY_SIGNAL, mask=("email",)), None)
     names = ["license", "word_list", "contamination", "toxicity", "quality", "perplexity", "pii"]
     assert [rule.name for rule in rules] == names
     assert [len(thresholds_of(rule)) for rule in rules] == [0, 1, 1, 2, 2, 2, 0]

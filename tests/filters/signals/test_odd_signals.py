@@ -11,14 +11,13 @@ from filters.edits import apply
 from filters.signals.contamination import KnownHashes, benchmark_hashes
 from filters.signals.fasttext_file import load_classifier
 from filters.signals.kenlm_file import load_scorer
-from filters.signals.pseudonyms import KINDS
 from filters.signals.signal_rules import signal_rules
-from filters.signals.signal_settings import SignalSettings
 from filters.signals.word_lists import Phrases
 from filters.text import AnalyzedText, Rule
 from filters.training.classifier_training import TrainingOptions, train_classifier
 from filters.training.kneser_ney import train_perplexity
 from tests.filters.odd_texts import LARGE, ODD
+from tests.filters.signals.every_signal import EVERY_SIGNAL
 
 
 class Files:
@@ -49,16 +48,7 @@ class Files:
 
 
 def every_signal() -> tuple[Rule, ...]:
-    settings = SignalSettings(
-        licenses=("CC-BY",),
-        word_lists="w",
-        benchmarks=("b",),
-        toxicity_model="t",
-        quality_model="q",
-        perplexity_model="p",
-        mask=KINDS,
-    )
-    return signal_rules(settings, Files())
+    return signal_rules(EVERY_SIGNAL, Files())
 
 
 @pytest.fixture(scope="module")

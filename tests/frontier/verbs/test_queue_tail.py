@@ -1,7 +1,6 @@
 """URLs that have no room in memory lie in storage and come back, each exactly once, whatever dies in between."""
 
 import asyncio
-from io import BufferedReader, BytesIO
 from itertools import count
 
 import pytest
@@ -12,33 +11,9 @@ from core import CorruptData
 from frontier import Frontier, HostRelease, Outcome, Scope, Settlement
 from frontier.link.connect import connect
 from tests.examples import few_examples
+from tests.frontier.shelf import Shelf
 
 _serial = count()
-
-
-class Shelf:
-    """Storage in memory, of which anything may be lost."""
-
-    def __init__(self):
-        self.objects = {}
-        self.age = 0
-
-    def put(self, name, data):
-        return self.objects.setdefault(name, data) is data
-
-    def open(self, name):
-        if name not in self.objects:
-            raise CorruptData(f"{name} is missing")
-        return BufferedReader(BytesIO(self.objects[name]))
-
-    def age_ms(self, name):
-        return self.age
-
-    def list(self, prefix=""):
-        return iter(sorted(name for name in self.objects if name.startswith(prefix)))
-
-    def delete(self, name):
-        self.objects.pop(name, None)
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 """All rows of the hostile web."""
 
-from tests.hostile.rows import changes, content, policy, rate, robots, scripts, urls, wire
+from tests.hostile.rows import changes, connections, content, policy, rate, robots, scripts, urls
 from tests.hostile.rows.row import Row as Row
 from tests.hostile.rows.row import WebAddress
 
-MODULES = (robots, changes, policy, rate, wire, content, urls, scripts)
+MODULES = (robots, changes, policy, rate, connections, content, urls, scripts)
 
 
 def rows(there: WebAddress) -> list[Row]:

@@ -8,7 +8,8 @@ import asyncio
 
 from tests.crawler.server import links, page, redirect
 from tests.hostile.host import Exchange
-from tests.hostile.rows.robots import REFUSED, broken, in_turn, silence, text, torn
+from tests.hostile.rows.answers import broken, in_turn, silence, text, torn
+from tests.hostile.rows.robots import REFUSED
 from tests.hostile.rows.row import Row, WebAddress
 
 BEFORE = text("User-agent: *\nDisallow: /private\n")

@@ -7,7 +7,7 @@ from email.utils import format_datetime
 
 from tests.crawler.server import links, page, spelled
 from tests.hostile.host import Exchange, Host, reset
-from tests.hostile.rows.robots import in_turn
+from tests.hostile.rows.answers import in_turn
 from tests.hostile.rows.row import LONG_S, Row, WebAddress
 
 BLOCK_PAGE = """<!doctype html><html><head><title>Just a moment...</title></head><body>

@@ -4,7 +4,7 @@ import gzip
 
 from tests.crawler.server import page, redirect
 from tests.hostile.host import Exchange
-from tests.hostile.rows.robots import text
+from tests.hostile.rows.answers import text
 from tests.hostile.rows.row import Row, WebAddress
 
 XMLNS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'

@@ -1,8 +1,6 @@
 """An index that grows and shrinks has the removals of one that is made at once, and its damage has a name."""
 
 import io
-import multiprocessing
-import os
 import random
 from dataclasses import replace
 
@@ -16,13 +14,13 @@ from filters.dedup.signature import minhash, signature_version, text_hash
 from pipeline.configuration import DedupConfig
 from pipeline.dedup_index import index_removals, index_state
 from pipeline.dedup_index.index_removals import RemovalsTask, removals_work
-from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.engine.step import Part
 from pipeline.steps import dedup
 from pipeline.terminal.progress import LineProgress
 from storage import tables
 from storage.directory_store import DirectoryStore
 from storage.manifest import Input, Manifest, Output, fingerprint, manifest_name, put_output, seal
+from tests.pipeline.stopping import run_in_a_process
 
 CONFIG = DedupConfig()
 SMALL = replace(CONFIG, memory=1_000_000)
@@ -276,46 +274,8 @@ def test_an_index_of_other_settings_is_not_taken(tmp_path, run):
     assert index_state.nearest(store, recipe, ()) == index_state.EMPTY
 
 
-class StoppingStore(DirectoryStore):
-    """Ends the process before one of its changes, as SIGKILL would."""
-
-    def __init__(self, root, left):
-        super().__init__(root)
-        self.left = left
-        """A list of one number: the changes that are left."""
-
-    def delete(self, name):
-        self._count()
-        super().delete(name)
-
-    def stage(self, name):
-        self._count()
-        return super().stage(name)
-
-    def substore(self, directory):
-        return StoppingStore(self.root / directory, self.left)
-
-    def _count(self):
-        self.left[0] -= 1
-        if self.left[0] < 0:
-            os._exit(9)
-
-
-def run_until_stopped(root, left, changes):
-    store = StoppingStore(root, [left])
-    with local_worker_pool(1) as pool:
-        dedup.run(store, ["main"], CONFIG, pool=pool, progress=LineProgress())
-    changes.value = left - store.left[0]
-
-
-def in_a_process(root, left):
-    """Return the exit code, and the number of changes."""
-    context = multiprocessing.get_context("spawn")
-    changes = context.Value("q", 0)
-    process = context.Process(target=run_until_stopped, args=(root, left, changes))
-    process.start()
-    process.join()
-    return process.exitcode, changes.value
+def find_removals(store, pool):
+    dedup.run(store, ["main"], CONFIG, pool=pool, progress=LineProgress())
 
 
 @pytest.mark.parametrize("share", [0.61, *(pytest.param(n / 40, marks=pytest.mark.slow) for n in range(40))])
@@ -326,10 +286,10 @@ def test_a_run_that_is_killed_before_any_change_of_the_storage_is_finished_by_th
         put_part(store, "main", "part-0", documents[:40])
         run(store, CONFIG)
         put_part(store, "main", "part-1", documents[40:])
-    code, changes = in_a_process(tmp_path / "whole", 10**9)
+    code, changes = run_in_a_process(find_removals, tmp_path / "whole", 10**9)
     assert code == 0
     assert changes > 20
-    code, _ = in_a_process(tmp_path / "killed", int(changes * share))
+    code, _ = run_in_a_process(find_removals, tmp_path / "killed", int(changes * share))
     assert code == 9
     assert run(DirectoryStore(tmp_path / "killed"), CONFIG) == run(DirectoryStore(tmp_path / "whole"), CONFIG)
     kept, expected = (

@@ -155,38 +155,16 @@ def test_an_argument_that_means_no_file_takes_nothing_from_those_before_it(files
 
 
 KILLED = """
-import os, signal, sys
+import sys
 from pathlib import Path
 from pipeline.inputs.locate import locate_inputs
 from pipeline.inputs.ingest import IngestOptions, ingest
-from storage.directory_store import DirectoryStore
 from storage.inputs.volumes import VolumeSize
+from tests.storage.inputs.killed_puts import kill_at_every_put
 
 directory, root = map(Path, sys.argv[1:])
-put_file, left = DirectoryStore.put_file, 0
-
-def killing(self, path, name):
-    global left
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    done = put_file(self, path, name)
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return done
-
-DirectoryStore.put_file = killing
-for point in range(1, 100):
-    child = os.fork()
-    if child == 0:
-        left = point
-        ingest(DirectoryStore(root / str(point)), "s", locate_inputs([directory]), IngestOptions(size=VolumeSize(records=3)))
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    if status == 0:
-        sys.exit(point)
-    assert os.WTERMSIG(status) == signal.SIGKILL, status
+options = IngestOptions(size=VolumeSize(records=3))
+sys.exit(kill_at_every_put(root, lambda store: ingest(store, "s", locate_inputs([directory]), options)))
 """
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -63,10 +64,18 @@ def exporting(made, tmp_path, pool):
     return run
 
 
+@pytest.fixture(scope="module")
+def exported(made, tmp_path_factory, pool):
+    """A finished export, of which each test gets a copy."""
+    directory = tmp_path_factory.mktemp("exported") / "out"
+    out = export.open_directory(made, str(directory))
+    export.finish(made, out, export.make_shards(made, out, pool=pool, progress=LineProgress()), FUNNEL)
+    return directory
+
+
 @pytest.fixture
-def out(exporting, tmp_path):
-    exporting()
-    return tmp_path / "out"
+def out(exported, tmp_path):
+    return shutil.copytree(exported, tmp_path / "out")
 
 
 def contents(directory):

@@ -1,15 +1,11 @@
 """A processed source of documents that different rules drop. Tests import the fixtures by name."""
 
 import json
-import multiprocessing
-import os
-from dataclasses import replace
 
 import pyarrow.parquet as pq
 
 from pipeline.configuration import FiltersConfig
 from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.inputs.ingest import ingest
 from pipeline.inputs.locate import locate_inputs
 from pipeline.steps import process
@@ -79,45 +75,3 @@ def table(store, folder):
     """Return the rows of all tables of a folder, in order."""
     paths = sorted((store.root / folder).rglob("*.parquet"))
     return [row for path in paths for row in pq.read_table(path).to_pylist()]
-
-
-class StoppingStore(DirectoryStore):
-    """Ends the process before a certain change of the storage."""
-
-    def __init__(self, root, left):
-        super().__init__(root)
-        self.left = left
-
-    def delete(self, name):
-        self._count()
-        super().delete(name)
-
-    def stage(self, name):
-        self._count()
-        return super().stage(name)
-
-    def put(self, name, data):
-        self._count()
-        return super().put(name, data)
-
-    def _count(self):
-        self.left[0] -= 1
-        if self.left[0] < 0:
-            os._exit(9)
-
-
-def _judge_until_stopped(root, left, changes):
-    store = StoppingStore(root, [left])
-    with local_worker_pool(1) as pool:
-        judge_all(store, replace(FILTERS, thresholds={"gopher_quality.fewest_words": 20}), pool)
-    changes.value = left - store.left[0]
-
-
-def judge_in_a_process(root, left):
-    """Return the exit code of a judging that ends after `left` changes of the storage, and the number of changes."""
-    context = multiprocessing.get_context("spawn")
-    changes = context.Value("q", 0)
-    process = context.Process(target=_judge_until_stopped, args=(root, left, changes))
-    process.start()
-    process.join()
-    return process.exitcode, changes.value

@@ -19,14 +19,8 @@ from pipeline.terminal.progress import LineProgress
 from shards.tokenizer import load_tokenizer_file
 from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
-from tests.pipeline.steps.judged_sources import (
-    FILTERS,
-    ingested,
-    judge_all,
-    judge_in_a_process,
-    process_all,
-    table,
-)
+from tests.pipeline.steps.judged_sources import FILTERS, ingested, judge_all, process_all, table
+from tests.pipeline.stopping import run_in_a_process
 
 CHANGES = {
     "fewer words": ["gopher_quality.fewest_words=5", *(f"gopher_repetition.top.{n}=1" for n in (2, 3, 4))],
@@ -236,19 +230,23 @@ def test_a_set_has_a_plain_name(name):
         check_set_name(name)
 
 
+def judge_new(store, pool):
+    judge_all(store, with_settings(FILTERS, ["gopher_quality.fewest_words=20"]), pool)
+
+
 @pytest.mark.parametrize("share", [0.4, *(pytest.param(n / 8, marks=pytest.mark.slow) for n in range(8))])
 def test_a_judging_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(
     copied, tmp_path, pool, share
 ):
     shutil.copytree(copied.root, tmp_path / "whole")
-    code, changes = judge_in_a_process(tmp_path / "whole", 10**9)
+    code, changes = run_in_a_process(judge_new, tmp_path / "whole", 10**9)
     assert code == 0
     assert changes >= 4
-    code, _ = judge_in_a_process(copied.root, int(changes * share))
+    code, _ = run_in_a_process(judge_new, copied.root, int(changes * share))
     assert code == 9
     with pytest.raises(InputError, match=r"does not cover|no set of verdicts"):
         list(judged_parts(copied, "s", "new"))
-    judge_all(copied, with_settings(FILTERS, ["gopher_quality.fewest_words=20"]), pool)
+    judge_new(copied, pool)
     for folder in ("judged_verdicts", "judged_signatures", "manifests/judge"):
         made, expected = (
             {path.name: path.read_bytes() for path in (root / folder).rglob("part-*")}

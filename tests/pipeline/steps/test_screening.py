@@ -1,7 +1,6 @@
 """Documents that deduplication knows are left out before they are filtered, and come back when their witness goes."""
 
 import json
-import multiprocessing
 import random
 import shutil
 from dataclasses import replace
@@ -23,7 +22,7 @@ from pipeline.steps.records.screened_parts import stale_parts, with_screen
 from pipeline.terminal.progress import LineProgress
 from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
-from tests.pipeline.steps.judged_sources import StoppingStore
+from tests.pipeline.stopping import run_in_a_process
 
 FILTERS = FiltersConfig(preset="none", rules=("gopher_quality",), languages=())
 CONFIG = DedupConfig(screen=True)
@@ -96,9 +95,18 @@ NEW = [
 EXPECTED = {"same": "exact", "case": "exact", "near": "near", "7": "exact"}
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory, pool):
+    directory = tmp_path_factory.mktemp("known")
+    known_source(directory, pool)
+    return directory
+
+
 @pytest.fixture
-def known(tmp_path, pool):
-    return known_source(tmp_path, pool)
+def known(made, tmp_path):
+    """A copy of the known source, for one test."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return DirectoryStore(tmp_path / "data")
 
 
 def known_source(tmp_path, pool):
@@ -316,20 +324,8 @@ def test_a_damaged_manifest_is_named_and_repaired(known, pool, step):
     assert left_out(known) == EXPECTED
 
 
-def _process_until_stopped(root, left, changes):
-    store = StoppingStore(root, [left])
-    with local_worker_pool(1) as pool:
-        process_all(store, "new", pool)
-    changes.value = left - store.left[0]
-
-
-def _process_in_a_process(root, left):
-    context = multiprocessing.get_context("spawn")
-    changes = context.Value("q", 0)
-    child = context.Process(target=_process_until_stopped, args=(root, left, changes))
-    child.start()
-    child.join()
-    return child.exitcode, changes.value
+def process_new(store, pool):
+    process_all(store, "new", pool)
 
 
 @pytest.mark.slow
@@ -352,7 +348,7 @@ def test_a_command_that_is_killed_at_any_write_has_the_same_bytes_when_it_is_run
     expected, left = stored(whole), 0
     while True:
         shutil.copytree(known.root, copy := tmp_path / f"killed-{left}")
-        code, _ = _process_in_a_process(copy, left)
+        code, _ = run_in_a_process(process_new, copy, left)
         store = DirectoryStore(copy)
         if code == 0:
             break

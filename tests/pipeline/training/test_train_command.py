@@ -124,20 +124,18 @@ def test_figures_are_of_held_out_texts_or_there_are_none(files: Path):
     assert "median perplexity" in measured
 
 
-def test_trained_models_judge_documents_in_confined_workers(files: Path):
-    """The whole way: models of files, benchmarks and word lists decide what `process` keeps, and `judge` decides anew."""
-    small = ["--buckets", 1000, "--dimensions", 8]
+def train_quality(files: Path):
     run(
         "train",
         "quality",
-        "--good",
-        files / "good.jsonl",
-        "--bad",
-        files / "bad.jsonl",
-        *small,
-        "--out",
-        files / "q.bin",
+        *("--good", files / "good.jsonl", "--bad", files / "bad.jsonl"),
+        *("--buckets", 1000, "--dimensions", 8, "--out", files / "q.bin"),
     )
+
+
+def test_trained_models_judge_documents_in_confined_workers(files: Path):
+    """The whole way: models of files, benchmarks and word lists decide what `process` keeps, and `judge` decides anew."""
+    train_quality(files)
     run("train", "perplexity", "--corpus", files / "good.jsonl", "--order", 3, "--out", files / "p.arpa")
     (files / "words.txt").write_text("blasted thing\n")
     (files / "bench.jsonl").write_text(
@@ -195,18 +193,7 @@ def test_trained_models_judge_documents_in_confined_workers(files: Path):
 
 
 def test_a_label_that_the_model_lacks_is_refused_before_anything_is_processed(files: Path):
-    small = ["--buckets", 1000, "--dimensions", 8]
-    run(
-        "train",
-        "quality",
-        "--good",
-        files / "good.jsonl",
-        "--bad",
-        files / "bad.jsonl",
-        *small,
-        "--out",
-        files / "q.bin",
-    )
+    train_quality(files)
     (files / "thresher.toml").write_text('[filters]\nquality_model = "q.bin"\nquality_label = "hq"\n')
     run("ingest", "t", files / "good.jsonl", "--project", files)
     assert "has no such label, but bad, good" in refusal("process", "t", "--project", files)

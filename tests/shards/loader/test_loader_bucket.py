@@ -17,10 +17,7 @@ from core import CorruptData, InputError
 from shards.loader.access import shard_access
 from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
-from tests.storage.conftest import keys, server
 from tests.storage.s3server import BUCKET
-
-__all__ = ["keys", "server"]
 
 ROOT = Path(__file__).resolve().parents[3]
 LENGTH = 32
@@ -34,18 +31,35 @@ def export(tmp_path_factory):
     return root
 
 
-@pytest.fixture
-def bucket(server, export, monkeypatch):
-    """The address of the export in a bucket, and a client."""
-    monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
+def uploaded(client, export):
+    """Put the export into the bucket once more. Return its address."""
     prefix = os.urandom(6).hex()
-    client = server.client()
     for path in export.rglob("*"):
         if path.is_file():
             client.put_object(
                 Bucket=BUCKET, Key=f"{prefix}/{path.relative_to(export)}", Body=path.read_bytes()
             )
-    return f"s3://{BUCKET}/{prefix}", client
+    return f"s3://{BUCKET}/{prefix}"
+
+
+@pytest.fixture(scope="module")
+def unchanged(s3_server, export):
+    return uploaded(s3_server.client(), export)
+
+
+@pytest.fixture
+def bucket(s3_server, unchanged, monkeypatch):
+    """The address of the export in a bucket."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server.endpoint)
+    return unchanged
+
+
+@pytest.fixture
+def own_bucket(s3_server, export, monkeypatch):
+    """The address of an export in a bucket that the test changes, and a client."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_server.endpoint)
+    client = s3_server.client()
+    return uploaded(client, export), client
 
 
 def rows(loader):
@@ -61,7 +75,7 @@ def test_it_gives_what_the_directory_gives(bucket, export, tmp_path, options, di
     monkeypatch.setattr(shard_access, "DIRECT_BYTES", direct_bytes)
     options = {"length": LENGTH, "batch_size": 2, **options}
     expected = rows(Loader(export, **options, cache=tmp_path / "local"))
-    loader = Loader(bucket[0], **options, cache=tmp_path / "cache")
+    loader = Loader(bucket, **options, cache=tmp_path / "cache")
     assert rows(loader) == expected
     loader.close()
 
@@ -69,7 +83,7 @@ def test_it_gives_what_the_directory_gives(bucket, export, tmp_path, options, di
 def test_the_second_run_downloads_nothing(bucket, tmp_path):
     counted = []
     for _ in range(2):
-        loader = Loader(bucket[0], length=LENGTH, batch_size=2, cache=tmp_path)
+        loader = Loader(bucket, length=LENGTH, batch_size=2, cache=tmp_path)
         rows(loader)
         loader.close()
         counted.append(loader.metrics())
@@ -95,7 +109,7 @@ print(count, loader.metrics()["thresher_loader_cache_misses_total"])
 def test_the_ranks_of_a_machine_share_the_downloads(bucket, tmp_path):
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", RANK, bucket[0], str(tmp_path), str(rank)],
+            [sys.executable, "-c", RANK, bucket, str(tmp_path), str(rank)],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
@@ -123,10 +137,10 @@ def test_windows_need_no_more_of_the_cache_than_its_size(bucket, export, tmp_pat
         InputError,
         match=r"cache_size=.*'global' needs .* raise cache_size to that or give shuffle=\"window\"",
     ):
-        Loader(bucket[0], **options)
+        Loader(bucket, **options)
     with pytest.raises(InputError, match=r"raise cache_size to that$"):
-        Loader(bucket[0], **{**options, "cache_size": largest}, shuffle="window")
-    loader = Loader(bucket[0], **options, shuffle="window", epochs=3)
+        Loader(bucket, **{**options, "cache_size": largest}, shuffle="window")
+    loader = Loader(bucket, **options, shuffle="window", epochs=3)
     sizes = [used_bytes(tmp_path) for _ in loader]
     loader.close()
     # While one file was counted, another may have been evicted and its room taken.
@@ -134,8 +148,8 @@ def test_windows_need_no_more_of_the_cache_than_its_size(bucket, export, tmp_pat
     assert loader.metrics()["thresher_loader_cache_evictions_total"] > 3
 
 
-def test_a_damaged_object_is_named_and_not_skipped(bucket, export, tmp_path, monkeypatch):
-    address, client = bucket
+def test_a_damaged_object_is_named_and_not_skipped(own_bucket, export, tmp_path, monkeypatch):
+    address, client = own_bucket
     name = "tokens/web/shard-00003.tokens"
     data = bytearray((export / name).read_bytes())
     data[4096 + 7] ^= 1
@@ -159,7 +173,7 @@ def test_a_wrong_file_in_the_cache_is_downloaded_again(
 ):
     monkeypatch.setattr(shard_access, "DIRECT_BYTES", direct_bytes)
     options = {"length": LENGTH, "batch_size": 2, "cache": tmp_path}
-    loader = Loader(bucket[0], **options)
+    loader = Loader(bucket, **options)
     expected = rows(loader)
     loader.close()
     first, second, *_ = sorted(tmp_path.glob("*.tokens"))
@@ -172,7 +186,7 @@ def test_a_wrong_file_in_the_cache_is_downloaded_again(
         "another shard": second.read_bytes(),
     }[damage]
     first.write_bytes(wrong)
-    loader = Loader(bucket[0], **options)
+    loader = Loader(bucket, **options)
     with caplog.at_level(logging.WARNING):
         assert rows(loader) == expected
     loader.close()
@@ -181,9 +195,9 @@ def test_a_wrong_file_in_the_cache_is_downloaded_again(
     assert line.startswith(f"{first} is deleted and downloaded again: it is damaged, or another shard")
 
 
-def test_a_planted_object_is_refused(bucket, export, tmp_path, monkeypatch):
+def test_a_planted_object_is_refused(own_bucket, export, tmp_path, monkeypatch):
     """The bucket has the bytes of another shard, and reads of single blocks find that out, too."""
-    address, client = bucket
+    address, client = own_bucket
     name = "tokens/web/shard-00003.tokens"
     client.put_object(
         Bucket=BUCKET,
@@ -218,7 +232,7 @@ def test_processes_that_are_killed_leave_a_cache_that_others_can_use(bucket, exp
 
     def started():
         return subprocess.Popen(
-            [sys.executable, "-c", SHARER, bucket[0], cache, str(32 * largest)],
+            [sys.executable, "-c", SHARER, bucket, cache, str(32 * largest)],
             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
@@ -247,7 +261,7 @@ def test_a_run_from_a_bucket_needs_few_open_files(bucket, tmp_path):
     ).replace("loader.close()", "print(len(loader._run.access._mapped))")
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, "-c", program, bucket[0], str(tmp_path), "0"],
+            [sys.executable, "-c", program, bucket, str(tmp_path), "0"],
             cwd=ROOT, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -255,7 +269,7 @@ def test_a_run_from_a_bucket_needs_few_open_files(bucket, tmp_path):
 
 
 def test_a_token_leads_to_its_record(bucket, tmp_path):
-    loader = Loader(bucket[0], length=LENGTH, batch_size=2, cache=tmp_path)
+    loader = Loader(bucket, length=LENGTH, batch_size=2, cache=tmp_path)
     batch = next(iter(loader))
     found = loader.trace(loader.state_dict(), row=1, position=0)
     loader.close()

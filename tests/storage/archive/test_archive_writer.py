@@ -24,7 +24,7 @@ from storage.directory_store import DirectoryStore
 from storage.manifest import Input, digest, load_manifest, manifests
 from storage.warc.exchange_records import capture_records, target_uri
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, STARTED_MS, capture
-from tests.storage.faults import count_calls, failing_at
+from tests.storage.failing_calls import count_calls, failing_at
 from tests.storage.reading import cuts, read, rows
 
 AGENT = "thresher/0.1 (+mailto:crawl@example.org)"

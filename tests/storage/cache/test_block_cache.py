@@ -1,81 +1,18 @@
 """`get` returns what `fetch` returned, whatever happens to the directory and to other processes."""
 
-import errno
-import logging
 import multiprocessing
 import os
 import pickle
 import shutil
-import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from functools import partial
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from core import CorruptData, InputError
-from storage.cache import block
+from core import InputError
 from storage.cache.block_cache import Cache, default_directory
-from storage.cache.cache_space import CacheSpace, disk_bytes
-from tests.examples import few_examples
-from tests.storage.faults import failing_at
-
-MIB = 1 << 20
-CALLS = ("open", "pread", "pwrite", "fstat", "ftruncate", "mkdir", "rename", "unlink", "utime", "scandir")
-SCANS = ("scandir", "scandir")
-
-
-@pytest.fixture
-def cache(tmp_path: Path):
-    return Cache(tmp_path / "cache", MIB)
-
-
-def never():
-    raise AssertionError("fetched, although it was in the cache")
-
-
-def down():
-    raise ConnectionError("the server is down")
-
-
-def block_file(cache, key):
-    name = block.name(block.encoded(key))
-    return cache.directory / "blocks" / name[:2] / name
-
-
-def is_kept(cache, key, data):
-    """Whether the cache answers by itself, asked without counting or touching anything."""
-    try:
-        return block.read_block(str(block_file(cache, key)), block.encoded(key)) == data
-    except (FileNotFoundError, CorruptData):
-        return False
-
-
-def files(cache):
-    found = [*cache.directory.glob("blocks/*/*"), *cache.directory.glob("fetching/*")]
-    return [path for path in found if path.is_file()]
-
-
-def on_disk(cache):
-    """Bytes, as `du` counts them."""
-    return sum(path.stat().st_blocks * 512 for path in files(cache))
-
-
-def assert_in_order(cache):
-    """Nothing is half made, and the totals are those of the files."""
-    lying = files(cache)
-    stats = cache.stats()
-    assert list(cache.directory.glob("fetching/*")) == []
-    assert stats.blocks == len(lying)
-    assert stats.bytes == sum(disk_bytes(path.stat().st_size) for path in lying) <= cache.max_bytes
-    assert on_disk(cache) <= cache.max_bytes
+from tests.storage.cache.cache_files import MIB, assert_in_order, block_file, down, files, is_kept, never
 
 
 def test_the_second_read_is_answered_from_the_cache(cache: Cache):
@@ -310,104 +247,6 @@ def test_a_fetcher_that_is_killed_frees_those_who_wait(cache: Cache):
     assert_in_order(cache)
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, pytest.param(errno.EIO, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("before", ["nothing", "the block", "a full cache", "a damaged block"])
-def test_failing_at_any_system_call_the_read_succeeds_and_the_cache_recovers(tmp_path: Path, before, code):
-    """Every call fails from one on: what is left is what a kill right before it leaves."""
-
-    def prepared(directory):
-        cache = Cache(directory, 16 * 4096)
-        if before == "the block":
-            cache.get("key", lambda: b"x" * 5000)
-        elif before == "a full cache":
-            for number in range(16):
-                cache.get(str(number), lambda: b"x" * 4000)
-        elif before == "a damaged block":
-            cache.get("key", lambda: b"x" * 5000)
-            block_file(cache, "key").write_bytes(b"torn")
-        return Cache(directory, 16 * 4096)
-
-    cache = prepared(tmp_path / "count")
-    with failing_at(1 << 30, calls=CALLS) as made:
-        cache.get("key", lambda: b"x" * 5000)
-    # All the directories that are looked through are one place to fail.
-    places = [number for number, (name, last) in enumerate(pairwise(["", *made])) if (name, last) != SCANS]
-    assert len(places) > 10 or before == "the block"
-    for number in places:
-        cache = prepared(tmp_path / str(number))
-        with failing_at(number, code, CALLS):
-            assert cache.get("key", lambda: b"x" * 5000) == b"x" * 5000
-        assert on_disk(cache) <= cache.max_bytes
-        cache = Cache(cache.directory, cache.max_bytes)
-        assert cache.get("key", lambda: b"x" * 5000) == b"x" * 5000
-        assert cache.get("new", lambda: b"y") == b"y"
-        assert_in_order(cache)
-
-
-def test_what_cannot_be_stored_is_one_warning(cache: Cache, caplog: pytest.LogCaptureFixture):
-    with failing_at(0, errno.ENOSPC, ("mkdir", "ftruncate")):
-        for number in range(3):
-            assert cache.get(str(number), lambda: b"bytes") == b"bytes"
-    (record,) = caplog.records
-    assert record.levelno == logging.WARNING
-    assert record.getMessage() == (
-        f"the cache at {cache.directory} cannot store blocks (No space left on device): "
-        "reads go on without it; free some room there, or move it"
-    )
-
-
-@contextmanager
-def mounted(directory, size):
-    directory.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "thresher-test", str(directory)]
-    if os.geteuid() or subprocess.run(command, check=False, capture_output=True).returncode:
-        pytest.skip("needs the right to mount")
-    try:
-        yield directory
-    finally:
-        subprocess.run(["umount", "--lazy", str(directory)], check=True)
-
-
-def test_a_disk_smaller_than_the_bound_fails_no_read(tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    with mounted(tmp_path / "disk", "256k") as disk:
-        cache = Cache(disk / "cache", MIB)
-        for _ in range(2):
-            for number in range(40):
-                data = bytes([number]) * 10_000
-                assert cache.get(str(number), partial(bytes, data)) == data
-        assert cache.stats().hits > 10
-        assert cache.stats().errors > 10
-        assert len(caplog.records) == 1
-        assert_in_order(cache)
-
-
-def test_a_read_only_directory_is_read_and_fails_no_read(tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    with mounted(tmp_path / "disk", "1m") as disk:
-        Cache(disk / "cache", MIB).get("key", lambda: b"bytes")
-        os.sync()
-        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        cache = Cache(disk / "cache", MIB)
-        assert cache.get("key", never) == b"bytes"
-        assert cache.get("new", lambda: b"new") == b"new"
-        assert cache.get("new", lambda: b"new") == b"new"
-        assert len(caplog.records) == 1
-        assert cache.stats().blocks == 1
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_directory_without_permission_fails_no_read(cache: Cache, caplog: pytest.LogCaptureFixture):
-    cache.directory.mkdir(mode=0o500)
-    assert cache.get("key", lambda: b"bytes") == b"bytes"
-    assert "cannot store blocks (Permission denied)" in caplog.text
-
-
-def test_a_directory_that_is_a_file_fails_no_read(cache: Cache, caplog: pytest.LogCaptureFixture):
-    cache.directory.write_bytes(b"")
-    assert cache.get("key", lambda: b"bytes") == b"bytes"
-    assert len(caplog.records) == 1
-    assert cache.stats().blocks == 0
-
-
 def test_the_default_directory_is_where_xdg_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_directory() == tmp_path / "thresher/blocks"
@@ -423,104 +262,3 @@ def test_without_a_home_directory_one_line_says_what_to_do(monkeypatch: pytest.M
     monkeypatch.setattr("os.path.expanduser", lambda path: path)
     with pytest.raises(InputError, match=r'set XDG_CACHE_HOME, or project.cache = "0"'):
         default_directory()
-
-
-KEYS = [f"key {number}" for number in range(12)]
-
-
-def content(key):
-    """Every key has its bytes: of none to five pages."""
-    return key.encode() * (int(key.split()[1]) * 300)
-
-
-class Reads(RuleBasedStateMachine):
-    """A dictionary that may forget, against the cache: whatever is done to its files."""
-
-    def __init__(self, root):
-        super().__init__()
-        self.directory = root / os.urandom(8).hex()
-        self.cache = Cache(self.directory, 10 * 4096)
-        self.fetched = []
-        self.answered = 0
-
-    def fetch(self, key):
-        self.fetched.append(key)
-        return content(key)
-
-    def kept(self, key):
-        return is_kept(self.cache, key, content(key))
-
-    @rule(key=st.sampled_from(KEYS))
-    def get(self, key):
-        expected = [] if self.kept(key) else [key]
-        before = len(self.fetched)
-        assert self.cache.get(key, lambda: self.fetch(key)) == content(key)
-        assert self.fetched[before:] == expected
-        self.answered += not expected
-        size = block.size(block.encoded(key), content(key))
-        assert self.kept(key) == (disk_bytes(size) <= self.cache.max_bytes)
-
-    @rule(key=st.sampled_from(KEYS))
-    def fail(self, key):
-        if self.kept(key):
-            self.get(key)
-        else:
-            with pytest.raises(ConnectionError):
-                self.cache.get(key, down)
-            assert not self.kept(key)
-
-    @rule(key=st.sampled_from(KEYS), at=st.integers(0, 10_000), flip=st.integers(0, 255))
-    def damage(self, key, at, flip):
-        path = block_file(self.cache, key)
-        if path.exists():
-            good = path.read_bytes()
-            at %= len(good)
-            path.write_bytes(good[:at] + bytes([good[at] ^ flip]) + good[at + 1 :] if flip else good[:at])
-            self.get(key)
-
-    @rule(pages=st.integers(1, 30))
-    def reopen(self, pages):
-        self.cache = Cache(self.directory, pages * 4096)
-        self.cache._prepare()
-
-    @rule(length=st.integers(0, 20_000), changing=st.booleans())
-    def die(self, length, changing):
-        """A maker that was killed, perhaps while it changed the totals."""
-        room = CacheSpace(self.directory, self.cache.max_bytes)
-        with room.lock_pending("made", 1) as making:
-            room.reserve(making, length)
-            os.link(making.path, making.path.with_name("left"))
-        with suppress(InterruptedError), room._ledger.update() as change:
-            if changing:
-                raise InterruptedError
-            change.totals = room._ledger.recount(change.totals)
-        self.reopen(self.cache.max_bytes // 4096)
-
-    @rule()
-    def lose_ledger(self):
-        (self.directory / "ledger").unlink(missing_ok=True)
-        self.cache._prepare()
-
-    @rule()
-    def delete(self):
-        shutil.rmtree(self.directory, ignore_errors=True)
-        self.fetched.clear()
-        self.answered = 0
-        self.get(KEYS[1])
-
-    @invariant()
-    def the_totals_are_true(self):
-        if self.directory.exists():
-            assert_in_order(self.cache)
-            assert self.cache.stats().misses == len(self.fetched)
-            assert self.cache.stats().hits == self.answered
-
-    def teardown(self):
-        shutil.rmtree(self.directory, ignore_errors=True)
-
-
-def test_it_is_a_dictionary_that_may_forget(tmp_path: Path):
-    run_state_machine_as_test(
-        cast(Any, lambda: Reads(tmp_path)),
-        settings=settings(max_examples=few_examples(20, of=60), stateful_step_count=25),
-    )

@@ -20,17 +20,8 @@ from storage.warc import records
 from storage.warc.members import members
 from storage.warc.records import ArchivedRecord
 from storage.warc.validator import check_record
-from tests.commoncrawl import (
-    CutResponse,
-    ErrorResponse,
-    Fault,
-    Page,
-    base32,
-    cdx_line,
-    record,
-    response,
-    scripted,
-)
+from tests.commoncrawl import Page, base32, cdx_line, record, response
+from tests.commoncrawl_server import CutResponse, ErrorResponse, Fault, scripted
 from tests.expect import expect
 from tests.storage.commoncrawl.samples import ROW
 

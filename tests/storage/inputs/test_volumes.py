@@ -137,38 +137,13 @@ def test_it_goes_on_behind_the_last_volume_that_is_sealed(files: DirectoryStore,
 
 
 KILLED = """
-import os, signal, sys
+import sys
 from pathlib import Path
-from storage.directory_store import DirectoryStore
 from storage.inputs.volumes import ingest_volumes
+from tests.storage.inputs.killed_puts import kill_at_every_put
 from tests.storage.inputs.test_volumes import ORIGIN, SMALL, made
 
-root = Path(sys.argv[1])
-put_file, left = DirectoryStore.put_file, 0
-
-def killing(self, path, name):
-    global left
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    done = put_file(self, path, name)
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return done
-
-DirectoryStore.put_file = killing
-for point in range(1, 100):
-    child = os.fork()
-    if child == 0:
-        left = point
-        list(ingest_volumes(DirectoryStore(root / str(point)), "s", ORIGIN, made(), SMALL))
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    if status == 0:
-        sys.exit(point)
-    assert os.WTERMSIG(status) == signal.SIGKILL, status
-sys.exit(100)
+sys.exit(kill_at_every_put(Path(sys.argv[1]), lambda store: list(ingest_volumes(store, "s", ORIGIN, made(), SMALL))))
 """
 
 

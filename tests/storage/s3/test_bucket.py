@@ -19,7 +19,7 @@ from storage.request_retry import RetryPolicy
 from storage.s3.read import BLOCK
 from storage.s3.s3_store import S3Store
 from tests.storage.conftest import MIN_PART, QUICK
-from tests.storage.proxy import (
+from tests.storage.faulty_proxy import (
     Answer,
     CorruptReply,
     CorruptRequest,

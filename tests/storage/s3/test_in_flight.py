@@ -19,7 +19,7 @@ from tests.crawler.authority import Authority
 from tests.expect import expect
 from tests.loop_thread import LoopThread
 from tests.storage.conftest import MIN_PART
-from tests.storage.proxy import Delay, Drip, scripted
+from tests.storage.faulty_proxy import Delay, Drip, scripted
 from tests.storage.s3server import BUCKET
 
 SPAWN = multiprocessing.get_context("spawn")

@@ -38,7 +38,7 @@ from tests.expect import expect
 from tests.pipeline import raycluster, work_functions
 from tests.pipeline.telemetry.collector import collecting
 from tests.pipeline.work_functions import STEP, RecordingStore, parts
-from tests.web import demo_web  # noqa: F401 - a fixture
+from tests.served_webs import demo_web  # noqa: F401 - a fixture
 
 pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -1,7 +1,5 @@
 """Equal hashes of different texts cut nothing, damage has a name, and a killed run is finished by the next one."""
 
-import multiprocessing
-import os
 import random
 from dataclasses import replace
 
@@ -10,7 +8,6 @@ import pytest
 
 from core import ThresherError
 from filters.dedup import repeat_units
-from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.integrity.garbage import unsealed_outputs
 from pipeline.integrity.verify import repair, verify_storage
 from pipeline.steps.cuts import cut_results, cut_run, cut_stages
@@ -26,6 +23,7 @@ from tests.pipeline.steps.cuts.cut_sources import (
     rows_of,
     run_cuts,
 )
+from tests.pipeline.stopping import run_in_a_process
 
 BOTH = replace(PASSAGES, line_documents=2, memory=200_000)
 
@@ -227,50 +225,8 @@ def test_repeats_in_scripts_without_spaces_are_cut(tmp_path, pool):
     assert documents(store, "zh")[row["id"]][row["start"] : row["end"]] == passage
 
 
-class StoppingStore(DirectoryStore):
-    """Ends the process before one of its changes, as SIGKILL would."""
-
-    def __init__(self, root, left):
-        super().__init__(root)
-        self.left = left
-        """A list of one number: the changes that are left."""
-
-    def delete(self, name):
-        self._count()
-        super().delete(name)
-
-    def stage(self, name):
-        self._count()
-        return super().stage(name)
-
-    def put(self, name, data):
-        self._count()
-        return super().put(name, data)
-
-    def substore(self, directory):
-        return StoppingStore(self.root / directory, self.left)
-
-    def _count(self):
-        self.left[0] -= 1
-        if self.left[0] < 0:
-            os._exit(9)
-
-
-def run_until_stopped(root, left, changes):
-    store = StoppingStore(root, [left])
-    with local_worker_pool(1) as pool:
-        run_cuts(store, pool, ["s"], BOTH)
-    changes.value = left - store.left[0]
-
-
-def in_a_process(root, left):
-    """Return the exit code, and the number of changes."""
-    context = multiprocessing.get_context("spawn")
-    changes = context.Value("q", 0)
-    process = context.Process(target=run_until_stopped, args=(root, left, changes))
-    process.start()
-    process.join()
-    return process.exitcode, changes.value
+def cut_both(store, pool):
+    run_cuts(store, pool, ["s"], BOTH)
 
 
 @pytest.mark.parametrize("share", [0.7, *(pytest.param(n / 12, marks=pytest.mark.slow) for n in range(12))])
@@ -281,10 +237,10 @@ def test_a_run_that_is_killed_before_any_change_of_the_storage_is_finished_by_th
         store = put_corpus(tmp_path / name, pool, count=12)
         cut_results_of(store)
         stores.append(store)
-    code, changes = in_a_process(stores[0].root, 10**9)
+    code, changes = run_in_a_process(cut_both, stores[0].root, 10**9)
     assert code == 0
     assert changes > 30
-    code, _ = in_a_process(stores[1].root, int(changes * share))
+    code, _ = run_in_a_process(cut_both, stores[1].root, int(changes * share))
     assert code == 9
     run_once(stores[1])
     assert contents(stores[1]) == contents(stores[0])

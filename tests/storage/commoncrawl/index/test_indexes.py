@@ -17,17 +17,8 @@ from storage.commoncrawl.index.row import parse
 from storage.commoncrawl.index.selection import Selection
 from storage.commoncrawl.index.span import Span
 from storage.commoncrawl.transport.source import Head
-from tests.commoncrawl import (
-    CRAWL,
-    CutResponse,
-    ErrorResponse,
-    Fault,
-    Page,
-    cdx_line,
-    columns_of_2013,
-    scripted,
-    write_crawl,
-)
+from tests.commoncrawl import CRAWL, Page, cdx_line, columns_of_2013, write_crawl
+from tests.commoncrawl_server import CutResponse, ErrorResponse, Fault, scripted
 from tests.shared import shared_file
 
 INDEX = f"cc-index/collections/{CRAWL}/indexes"

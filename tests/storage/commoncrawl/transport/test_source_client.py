@@ -10,7 +10,7 @@ import pytest
 from core import CorruptData, InputError, Unavailable
 from storage.commoncrawl.transport.source_client import READ_AHEAD_BYTES, RangeRequest, pieces
 from storage.commoncrawl.transport.window import Window
-from tests.commoncrawl import HOST, CutResponse, DelayedResponse, ErrorResponse, scripted
+from tests.commoncrawl_server import HOST, CutResponse, DelayedResponse, ErrorResponse, scripted
 from tests.storage.commoncrawl.conftest import Clock
 
 KEY = "crawl-data/big"

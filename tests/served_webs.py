@@ -1,6 +1,6 @@
 """Webs to crawl in tests: the demo's web as a fixture, and folders of real sites in a process of their own.
 
-Use: `from tests.web import demo_web` (a fixture, one web for the module), or `with tree_server({...}) as trees`.
+Use: `from tests.served_webs import demo_web` (a fixture, one web for the module), or `with tree_server({...}) as trees`.
 """
 
 import subprocess

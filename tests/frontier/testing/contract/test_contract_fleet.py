@@ -7,12 +7,10 @@ import pytest
 from core import InputError
 from frontier import Member, Wanted
 from frontier.fleet_state import MemberEnd
-from tests.frontier import contract
 from tests.frontier.contract import numbered
 
 TTL = 10_000
 USUAL = {"crawler": 2, "processor": 1, "exporter": 0}
-budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 
 
 @pytest.fixture

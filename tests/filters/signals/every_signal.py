@@ -1,0 +1,14 @@
+"""Settings that have every signal measured."""
+
+from filters.signals.pseudonyms import KINDS
+from filters.signals.signal_settings import SignalSettings
+
+EVERY_SIGNAL = SignalSettings(
+    licenses=("CC-BY",),
+    word_lists="w",
+    benchmarks=("b",),
+    toxicity_model="t",
+    quality_model="q",
+    perplexity_model="p",
+    mask=KINDS,
+)
