@@ -1,7 +1,6 @@
 """`Agreement`: how far the verdicts of a rule are those of a peer over the same documents. For benches of parity."""
 
 import argparse
-import hashlib
 import json
 import subprocess
 import tempfile
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers import environments
+from bench.peers.text_digest import text_digest
 from filters.models.language import LanguagePrediction
 
 ENGLISH = LanguagePrediction(code="en", score=1.0)
@@ -50,16 +50,11 @@ def note(each: Agreement, ours: str, theirs: str, hashed: str | None, edited: st
     if ours:
         return True
     each.both_keep += 1
-    same = hashed is None or digest(edited) == hashed
+    same = hashed is None or text_digest(edited) == hashed
     each.same_text += same
     if not same:
         each.causes["text differs"] += 1
     return same
-
-
-def digest(text: str) -> str:
-    """Return the hash that stands for a text, as the peers compute it."""
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
 
 
 def arguments(description: str | None, *, checkout: bool = False) -> argparse.Namespace:
