@@ -378,7 +378,10 @@ def pages_per_second(meter: Meter, names: Sequence[str]) -> int:
 
 
 def settled_memory(server: Redis) -> int:
-    """Return the used memory once everything is written and the clients' buffers are empty."""
+    """Return the used memory once everything is written and the clients' buffers are empty.
+
+    The server frees the buffer of a client that has been idle for two seconds, and no command says when.
+    """
     time.sleep(2.5)
     return server.info("memory")["used_memory"]
 
