@@ -26,18 +26,18 @@ from pathlib import Path
 
 from redis import Redis
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.frontier import BATCH, HOUR_MS, allow, batches, discoveries, fetched
+from bench.meter import Meter
+from bench.urls import Urls
+from frontier import Frontier, Kind, StorageId
+from frontier.link.connect import connect
+from pipeline.console.sampler import PERIOD_S
+from pipeline.open_project import OpenProject
+from storage.storage_id import ensure_storage_id
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
-
-from bench.frontier import BATCH, HOUR_MS, allow, batches, discoveries, fetched  # noqa: E402
-from bench.meter import Meter  # noqa: E402
-from bench.urls import Urls  # noqa: E402
-from frontier import Frontier, Kind, StorageId  # noqa: E402
-from frontier.link.connect import connect  # noqa: E402
-from pipeline.console.sampler import PERIOD_S  # noqa: E402
-from pipeline.open_project import OpenProject  # noqa: E402
-from storage.storage_id import ensure_storage_id  # noqa: E402
-
 CRAWL = "bench"
 SETTLED = 20_000
 HELD = 500
