@@ -42,6 +42,7 @@ NODES = 3
 WORKERS = "3"
 KINDS = ("documents", "verdicts", "signatures", "dedup", "manifests")
 POLL_S = 0.05
+"""Seconds between two looks at a command and at the moments at which faults are due."""
 REFUSED = 2
 """Exit code of a command that lost its storage."""
 

@@ -12,6 +12,7 @@ import argparse
 import json
 import multiprocessing
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -74,7 +75,7 @@ def serve(root: Path, ports: multiprocessing.Queue) -> None:
     """Serve the crawl until the process is ended."""
     with serve_files(root) as server:
         ports.put(server.base)
-        time.sleep(1e6)
+        signal.pause()
 
 
 def measure_ingest(name: str, base: str, directory: Path, wanted: CommonCrawlSelection) -> None:

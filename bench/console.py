@@ -26,17 +26,18 @@ from pathlib import Path
 
 from redis import Redis
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.frontier import BATCH, HOUR_MS, allow, batches, discoveries, fetched
+from bench.meter import Meter
+from bench.urls import Urls
+from frontier import Frontier, Kind, StorageId
+from frontier.link.connect import connect
+from pipeline.console.sampler import PERIOD_S
+from pipeline.open_project import OpenProject
+from storage.storage_id import ensure_storage_id
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
-
-from bench.frontier import BATCH, HOUR_MS, allow, batches, discoveries, fetched  # noqa: E402
-from bench.meter import Meter  # noqa: E402
-from bench.urls import Urls  # noqa: E402
-from frontier import Frontier, Kind, StorageId  # noqa: E402
-from frontier.link.connect import connect  # noqa: E402
-from pipeline.open_project import OpenProject  # noqa: E402
-from storage.storage_id import ensure_storage_id  # noqa: E402
-
 CRAWL = "bench"
 SETTLED = 20_000
 HELD = 500
@@ -82,7 +83,8 @@ async def measure(args: argparse.Namespace, project: OpenProject, address: str) 
     with Redis.from_url(address) as client:
         server = Meter(client.info("server")["process_id"])
     with console(project) as (base, meter):
-        await asyncio.sleep(12)
+        # The figures over time that the views show need the second sample; no view says that it is there.
+        await asyncio.sleep(PERIOD_S + 2)
         opened = {}
         host, url = urls.host(urls.hosts // 2), f"https://{urls.host(0)}{urls.path(urls.first(0))}"
         for view in views(host, url):

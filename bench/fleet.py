@@ -46,12 +46,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench.facts import Span
 from bench.fleet_process import CRAWL, run_process
 from bench.scenario import ROOTS, Scenario, discovery
+from bench.waiting import wait_until
 from frontier import CrawlSettings, Frontier, Stats
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
 from tests.frontier.proxy import proxy
 
 POLL_S = 0.05
+"""Seconds between two looks at the processes, and at the moments at which faults are due."""
 CLOCK = "clock"
 """File with the offset of the server's clock."""
 
@@ -237,12 +239,10 @@ def run_fleet(scenario: Scenario) -> dict[str, Any]:
             stack.enter_context(with_movable_clock(scenario))
         address = stack.enter_context(prompt_server(scenario))
         asyncio.run(seed_crawl(scenario, address))
-        time.sleep(1.1 if scenario.loss else 0)  # the server writes the seeds to disk
         stack.callback(scenario.proxy_socket.unlink, missing_ok=True)
         proxy_process = start_script(scenario, "--proxy")
         stack.callback(end, proxy_process)
-        while not scenario.proxy_socket.exists():
-            time.sleep(POLL_S)
+        wait_until(scenario.proxy_socket.exists, "the socket of the proxy")
         injector = FaultInjector(scenario=scenario, stack=stack, random=Random(scenario.seed))
         stack.callback(injector.end)
         begun = time.monotonic()

@@ -25,7 +25,9 @@ CRAWL = "fleet"
 SERIALS = 1 << 16
 """Workers of one process, at most."""
 IDLE_S = 0.1
+"""Seconds that a worker waits which has nothing, or no server: as many as one of the crawler would."""
 POLL_S = 0.3
+"""Seconds between two questions whether the crawl is drained."""
 RENEWAL_SHARE = 0.1
 """Share of the turns in which the leases are renewed."""
 

@@ -32,13 +32,12 @@ from typing import Any
 
 from redis import Redis
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "bench")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench.meter import Meter  # noqa: E402 - a script finds the packages only now
-from bench.peers import environments  # noqa: E402
-from bench.urls import Urls  # noqa: E402
-from frontier import (  # noqa: E402
+from bench.meter import Meter
+from bench.peers import environments
+from bench.urls import Urls
+from frontier import (
     CrawlSettings,
     Discovery,
     Frontier,
@@ -49,10 +48,10 @@ from frontier import (  # noqa: E402
     Scope,
     Settlement,
 )
-from frontier.link.connect import connect  # noqa: E402
-from frontier.link.embedded import embedded_server  # noqa: E402
-from frontier.urls.canonical import url_from_canonical  # noqa: E402
-from storage.directory_store import DirectoryStore  # noqa: E402
+from frontier.link.connect import connect
+from frontier.link.embedded import embedded_server
+from frontier.urls.canonical import url_from_canonical
+from storage.directory_store import DirectoryStore
 
 BATCH = 1000
 LINKS = 40  # of one host on a page
@@ -378,7 +377,10 @@ def pages_per_second(meter: Meter, names: Sequence[str]) -> int:
 
 
 def settled_memory(server: Redis) -> int:
-    """Return the used memory once everything is written and the clients' buffers are empty."""
+    """Return the used memory once everything is written and the clients' buffers are empty.
+
+    The server frees the buffer of a client that has been idle for two seconds, and no command says when.
+    """
     time.sleep(2.5)
     return server.info("memory")["used_memory"]
 

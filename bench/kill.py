@@ -10,7 +10,6 @@ once, and whether pages, texts and tokens are those of the undisturbed run.
 import argparse
 import json
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -18,9 +17,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
 import pyarrow.parquet as pq
 from warcio.archiveiterator import ArchiveIterator
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.process_tree import kill_tree
+from bench.waiting import is_reached
 
 TOML = """
 [project]
@@ -118,17 +121,9 @@ def kill_at_stage(command: list[str], directory: Path, reached: Callable[[Path],
     """Start the job, and kill every process of it when the stage is reached. Return how many."""
     with (directory / "log").open("w") as log:
         process = subprocess.Popen(command, cwd=directory, stdout=log, stderr=log, start_new_session=True)
-    while not reached(directory):
-        time.sleep(0.02)
-        if process.poll() is not None:
-            raise SystemExit(f"{directory}: the job ended before the stage was reached")
-    parent = psutil.Process(process.pid)
-    every = [parent, *parent.children(recursive=True)]
-    for one in every:
-        one.send_signal(signal.SIGKILL)
-    process.wait()
-    psutil.wait_procs(every, timeout=10)
-    return len(every)
+    if not is_reached(process, lambda: reached(directory)):
+        raise SystemExit(f"{directory}: the job ended before the stage was reached")
+    return kill_tree(process)
 
 
 def run_again(command: list[str], directory: Path) -> dict:

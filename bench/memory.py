@@ -79,7 +79,7 @@ async def measure(
         meter = Meter(worker.pid or 0)
         seen: list[tuple[int, float, float]] = []
         while worker.is_alive():
-            await asyncio.sleep(args.every)
+            await asyncio.sleep(args.every)  # between two samples
             pages = (await frontier.stats()).outcomes[Outcome.FETCHED]
             try:
                 seen.append((pages, meter.rss() / 1e6, server.rss() / 1e6))

@@ -49,6 +49,10 @@ from tests.storage import postgres, s3server  # noqa: E402
 
 NODES, CPUS = 4, 3
 COMMAND_S = 120
+OUTAGE_S = 2
+"""Seconds for which a server that is killed stays away, so that its clients notice."""
+TICK_S = 0.2
+"""Seconds between two looks at the clock and at the controller."""
 TOML = """
 [project]
 contact = "mailto:night@example.org"
@@ -214,19 +218,19 @@ class Night:
 
     def _kill_store(self) -> bool:
         self.store.kill()
-        time.sleep(2)
+        time.sleep(OUTAGE_S)
         self.store.start()
         return True
 
     def _kill_redis(self) -> bool:
         self.valkey.kill()
-        time.sleep(2)
+        time.sleep(OUTAGE_S)
         self.valkey.start()
         return True
 
     def _kill_catalog(self) -> bool:
         self.catalog.kill()
-        time.sleep(2)
+        time.sleep(OUTAGE_S)
         self.catalog.start()
         return True
 
@@ -328,7 +332,7 @@ def watch(night: Night, args: argparse.Namespace) -> float:
             scaling = threading.Thread(target=night.scale, daemon=True)
             scaling.start()
             next_scale = now + args.scale_every
-        time.sleep(0.2)
+        time.sleep(TICK_S)
 
 
 def check(night: Night, args: argparse.Namespace, wall_s: float) -> dict[str, Any]:

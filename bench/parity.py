@@ -9,25 +9,18 @@ output of an earlier run of the peer. Prints one JSON line for each rule, with t
 the speed of the chains: documents per CPU second, each text split anew for each chain.
 """
 
-import argparse
-import hashlib
 import json
-import subprocess
 import sys
-import tempfile
 import time
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench.peers import environments
+from bench.agreement import ENGLISH, Agreement, arguments, note, pairs, verdicts_of_peer
 from filters.edits import apply
 from filters.judge import judge
-from filters.models.language import LanguagePrediction
 from filters.rules.c4 import C4
 from filters.rules.fineweb import FineWeb
 from filters.rules.gopher import GopherQuality, GopherRepetition
@@ -42,48 +35,15 @@ RULES: dict[str, Sequence[Rule]] = {
     "chain_gopher": [GopherRepetition(), GopherQuality()],
     "chain_fineweb": [GopherRepetition(), GopherQuality(), C4(terminal=False), FineWeb()],
 }
-ENGLISH = LanguagePrediction(code="en", score=1.0)
-
-
-@dataclass
-class Agreement:
-    """What was compared of a rule."""
-
-    documents: int = 0
-    both_keep: int = 0
-    agree: int = 0
-    same_text: int = 0
-    causes: Counter[str] = field(default_factory=Counter)
 
 
 def main() -> None:
     """Compare, and print the lines."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("texts", type=Path)
-    parser.add_argument("--show", nargs="*", default=[])
-    parser.add_argument("--theirs", type=Path)
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        theirs = args.theirs or Path(directory) / "theirs.jsonl"
-        peer = {}
-        if not theirs.exists():
-            command = environments.command("filter_datatrove.py", "datatrove-filters")
-            output = subprocess.check_output([*command, str(args.texts), str(theirs)], text=True)
-            peer = json.loads(output.splitlines()[-1])
-            print(json.dumps(peer), flush=True)
+    args = arguments(__doc__)
+    with verdicts_of_peer(args, "filter_datatrove.py", "datatrove-filters") as (theirs, peer):
         found, costs = compare(args.texts, theirs, args.show)
     for name, each in found.items():
-        line = {
-            "rule": name,
-            "documents": each.documents,
-            "agreement": round(each.agree / each.documents, 5),
-            "both_keep": each.both_keep,
-            "same_text": round(each.same_text / max(each.both_keep, 1), 5),
-            "differences": dict(each.causes.most_common()),
-        }
-        print(json.dumps(line))
+        print(json.dumps({"rule": name, **each.figures()}))
     speed = {
         name: {
             "docs_s_core": round(found[name].documents / cost, 1),
@@ -98,47 +58,24 @@ def compare(texts: Path, theirs: Path, show: Sequence[str]) -> tuple[dict[str, A
     """Return the agreement of each rule, and the CPU seconds of ours."""
     found = {name: Agreement() for name in RULES}
     costs = dict.fromkeys(RULES, 0.0)
-    with texts.open(encoding="utf-8") as ours_file, theirs.open(encoding="utf-8") as theirs_file:
-        for line, answer in zip(ours_file, theirs_file, strict=True):
-            row, other = json.loads(line), json.loads(answer)
-            document = SimpleNamespace(id="", text=row["text"], url=row["url"], license="")
-            for name, chosen in RULES.items():
-                begun = time.process_time()
-                verdict = judge(document, ENGLISH, chosen)  # type: ignore[arg-type]
-                edited = apply(document.text, verdict.edits)
-                costs[name] += time.process_time() - begun
-                each, reason = found[name], other[name]
-                each.documents += 1
-                each.agree += verdict.keep == (not reason)
-                if verdict.keep and not reason:
-                    each.both_keep += 1
-                    same = digest(edited) == other[f"{name}.text"]
-                    each.same_text += same
-                    if not same:
-                        each.causes["text differs"] += 1
-                        if name in show:
-                            print(json.dumps({"rule": name, "edited": edited, "text": row["text"]}))
-                elif verdict.keep == (not reason):
-                    pass
-                else:
-                    cause = (
-                        f"{row['source']}: only theirs: {reason}"
-                        if reason
-                        else f"{row['source']}: only ours: {verdict.reason}"
-                    )
-                    each.causes[cause.partition(": ")[2]] += 1
-                    if name in show:
-                        print(
-                            json.dumps(
-                                {"cause": cause, "measured": dict(verdict.measurements), "text": row["text"]}
-                            )
-                        )
+    for row, other in pairs(texts, theirs):
+        document = SimpleNamespace(id="", text=row["text"], url=row["url"], license="")
+        for name, chosen in RULES.items():
+            begun = time.process_time()
+            verdict = judge(document, ENGLISH, chosen)  # type: ignore[arg-type]
+            edited = apply(document.text, verdict.edits)
+            costs[name] += time.process_time() - begun
+            reason = other[name]
+            same = note(found[name], verdict.reason, reason, other.get(f"{name}.text"), edited)
+            if same or name not in show:
+                continue
+            if verdict.keep and not reason:
+                print(json.dumps({"rule": name, "edited": edited, "text": row["text"]}))
+            else:
+                side = f"only theirs: {reason}" if reason else f"only ours: {verdict.reason}"
+                cause, measured = f"{row['source']}: {side}", dict(verdict.measurements)
+                print(json.dumps({"cause": cause, "measured": measured, "text": row["text"]}))
     return found, costs
-
-
-def digest(text: str) -> str:
-    """Return the hash that stands for a text."""
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
 
 
 if __name__ == "__main__":

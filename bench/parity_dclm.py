@@ -10,22 +10,16 @@ compared. --show prints the texts on which a rule disagrees; --theirs reuses the
 Prints one JSON line for each rule, and one for the speed: documents per CPU second of the chain on both sides.
 """
 
-import argparse
 import json
-import subprocess
 import sys
-import tempfile
 import time
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench.parity import ENGLISH, digest
-from bench.peers import environments
+from bench.agreement import ENGLISH, Agreement, arguments, note, pairs, verdicts_of_peer
 from filters.edits import apply
 from filters.judge import judge
 from filters.rules.dclm import DclmQuality, DclmRepetition
@@ -63,46 +57,13 @@ def only(parameters: set[str]) -> DclmQuality:
     return DclmQuality(**{name: value for name, value in none.items() if name not in parameters})
 
 
-@dataclass
-class Agreement:
-    """What was compared of a rule."""
-
-    documents: int = 0
-    both_keep: int = 0
-    agree: int = 0
-    same_text: int = 0
-    causes: Counter[str] = field(default_factory=Counter)
-
-
 def main() -> None:
     """Compare, and print the lines."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("checkout", type=Path)
-    parser.add_argument("texts", type=Path)
-    parser.add_argument("--show", nargs="*", default=[])
-    parser.add_argument("--theirs", type=Path)
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        theirs = args.theirs or Path(directory) / "theirs.jsonl"
-        peer = {}
-        if not theirs.exists():
-            command = environments.command("filter_dclm.py", "dclm")
-            words = [*command, str(args.checkout), str(args.texts), str(theirs)]
-            peer = json.loads(subprocess.check_output(words, text=True).splitlines()[-1])
-            print(json.dumps(peer), flush=True)
+    args = arguments(__doc__, checkout=True)
+    with verdicts_of_peer(args, "filter_dclm.py", "dclm") as (theirs, peer):
         found, cost = compare(args.texts, theirs, args.show)
     for name, each in found.items():
-        line = {
-            "rule": name,
-            "documents": each.documents,
-            "agreement": round(each.agree / each.documents, 5),
-            "both_keep": each.both_keep,
-            "same_text": round(each.same_text / max(each.both_keep, 1), 5),
-            "differences": dict(each.causes.most_common()),
-        }
-        print(json.dumps(line))
+        print(json.dumps({"rule": name, **each.figures()}))
     documents = found["chain_dclm"].documents
     speed = {
         "docs_s_core": round(documents / cost, 1),
@@ -116,42 +77,23 @@ def compare(texts: Path, theirs: Path, show: Sequence[str]) -> tuple[dict[str, A
     found = {name: Agreement() for name in (*RULES, *LIMITS)}
     steps = {name: only(parameters) for name, parameters in LIMITS.items()}
     cost = 0.0
-    with texts.open(encoding="utf-8") as ours_file, theirs.open(encoding="utf-8") as theirs_file:
-        for line, answer in zip(ours_file, theirs_file, strict=True):
-            row, other = json.loads(line), json.loads(answer)
-            document = SimpleNamespace(id="", text=row["text"], url=row["url"], license="")
-            for name, chosen in RULES.items():
-                begun = time.process_time()
-                verdict = judge(document, ENGLISH, chosen)  # type: ignore[arg-type]
-                edited = apply(document.text, verdict.edits)
-                cost += time.process_time() - begun if name == "chain_dclm" else 0.0
-                same = note(found[name], verdict.reason, other[name], other.get(f"{name}.text"), edited)
-                if not same and name in show:
-                    print(json.dumps({"rule": name, "edited": edited, "text": row["text"]}))
-            text = AnalyzedText(text=row["text"], language="en", language_score=1.0)
-            for name, rule in steps.items():
-                reason = rule(text).reason or ""
-                same = note(found[name], reason, name if name in other["steps"] else "", None, "")
-                if not same and name in show:
-                    print(json.dumps({"rule": name, "ours": reason, "text": row["text"]}))
+    for row, other in pairs(texts, theirs):
+        document = SimpleNamespace(id="", text=row["text"], url=row["url"], license="")
+        for name, chosen in RULES.items():
+            begun = time.process_time()
+            verdict = judge(document, ENGLISH, chosen)  # type: ignore[arg-type]
+            edited = apply(document.text, verdict.edits)
+            cost += time.process_time() - begun if name == "chain_dclm" else 0.0
+            same = note(found[name], verdict.reason, other[name], other.get(f"{name}.text"), edited)
+            if not same and name in show:
+                print(json.dumps({"rule": name, "edited": edited, "text": row["text"]}))
+        text = AnalyzedText(text=row["text"], language="en", language_score=1.0)
+        for name, rule in steps.items():
+            reason = rule(text).reason or ""
+            same = note(found[name], reason, name if name in other["steps"] else "", None, "")
+            if not same and name in show:
+                print(json.dumps({"rule": name, "ours": reason, "text": row["text"]}))
     return found, cost
-
-
-def note(each: Agreement, ours: str, theirs: str, hashed: str | None, edited: str) -> bool:
-    """Count one verdict, and return whether the verdicts and the texts are the same."""
-    each.documents += 1
-    if bool(ours) != bool(theirs):
-        each.causes[f"only theirs: {theirs}" if theirs else f"only ours: {ours}"] += 1
-        return False
-    each.agree += 1
-    if ours:
-        return True
-    each.both_keep += 1
-    same = hashed is None or digest(edited) == hashed
-    each.same_text += same
-    if not same:
-        each.causes["text differs"] += 1
-    return same
 
 
 if __name__ == "__main__":

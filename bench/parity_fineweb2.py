@@ -9,19 +9,15 @@ both drop. --show prints the texts on which a rule disagrees; --theirs reuses th
 Prints one JSON line for each rule and each language, and one for the speed.
 """
 
-import argparse
 import json
-import subprocess
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench.parity_dclm import Agreement, note
-from bench.peers import environments
+from bench.agreement import Agreement, arguments, note, pairs, verdicts_of_peer
 from filters.rules.presets import PRESETS
 from filters.text import AnalyzedText
 
@@ -30,41 +26,21 @@ CHAIN = "chain_fineweb2"
 
 def main() -> None:
     """Compare, and print the lines."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("checkout", type=Path)
-    parser.add_argument("texts", type=Path)
-    parser.add_argument("--show", nargs="*", default=[])
-    parser.add_argument("--theirs", type=Path)
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        theirs = args.theirs or Path(directory) / "theirs.jsonl"
-        if not theirs.exists():
-            command = environments.command("filter_fineweb2.py", "datatrove-filters")
-            words = [*command, str(args.checkout), str(args.texts), str(theirs)]
-            print(subprocess.check_output(words, text=True).splitlines()[-1], flush=True)
+    args = arguments(__doc__, checkout=True)
+    with verdicts_of_peer(args, "filter_fineweb2.py", "datatrove-filters") as (theirs, _):
         found: dict[tuple[str, str], Agreement] = defaultdict(Agreement)
         begun = time.process_time()
-        with args.texts.open(encoding="utf-8") as file, theirs.open(encoding="utf-8") as answers:
-            for line, answer in zip(file, answers, strict=True):
-                row, other = json.loads(line), json.loads(answer)
-                for name, reason in reasons(row).items():
-                    for language in (row["language"], "all"):
-                        same = note(found[name, language], reason, other[name], None, "")
-                    if not same and name in args.show:
-                        print(json.dumps({"ours": reason, "theirs": other[name], **row}))
+        for row, other in pairs(args.texts, theirs):
+            for name, reason in reasons(row).items():
+                for language in (row["language"], "all"):
+                    same = note(found[name, language], reason, other[name], None, "")
+                if not same and name in args.show:
+                    print(json.dumps({"ours": reason, "theirs": other[name], **row}))
         cost = time.process_time() - begun
     for (name, language), each in sorted(found.items()):
-        line = {
-            "rule": name,
-            "language": language,
-            "documents": each.documents,
-            "agreement": round(each.agree / each.documents, 5),
-            "both_keep": each.both_keep,
-            "differences": dict(each.causes.most_common()),
-        }
-        print(json.dumps(line))
+        figures = each.figures()
+        del figures["same_text"]  # no rule of the preset edits a text
+        print(json.dumps({"rule": name, "language": language, **figures}))
     speed = round(found[CHAIN, "all"].documents / cost, 1)
     print(json.dumps({"bench": "parity_fineweb2", "all_rules_docs_s_core": speed}))
 

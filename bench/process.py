@@ -108,7 +108,7 @@ def main() -> None:
 def demo_warc(root: Path) -> Path:
     """Return a WARC file of the demo's web."""
     project = root / "crawl"
-    crawl = Path(__file__).with_name("crawl.py")
+    crawl = Path(__file__).resolve().parents[1] / "bench/crawl.py"
     subprocess.run(
         [sys.executable, str(crawl), "--keep", str(project)], check=True, stdout=subprocess.DEVNULL
     )

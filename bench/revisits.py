@@ -17,13 +17,16 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-import psutil
 from warcio.archiveiterator import ArchiveIterator
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.process_tree import kill_tree
+from bench.waiting import is_reached
 
 ROOT = Path(__file__).resolve().parents[1]
 HOSTS = [f"127.0.0.{10 + number}" for number in range(8)]
@@ -131,17 +134,9 @@ def start_command(directory: Path, *words: str) -> subprocess.Popen:
 
 def kill_at(running: subprocess.Popen, site: Site, asked: int) -> bool:
     """Kill every process of a command after so many page requests. Return False if it ended before."""
-    while site.asked < asked:
-        time.sleep(0.005)
-        if running.poll() is not None:
-            return False
-    parent = psutil.Process(running.pid)
-    every = [parent, *parent.children(recursive=True)]
-    for one in every:
-        with suppress(psutil.NoSuchProcess):
-            one.kill()
-    running.wait()
-    psutil.wait_procs(every, timeout=10)
+    if not is_reached(running, lambda: site.asked >= asked, poll_s=0.005):
+        return False
+    kill_tree(running)
     return True
 
 

@@ -21,6 +21,10 @@ from pathlib import Path
 
 import psutil
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.waiting import is_reached
+
 ROOT = Path(__file__).resolve().parents[1]
 TOML = """
 [project]
@@ -57,6 +61,7 @@ def main() -> None:
         for each in reversed(stopped):
             each.suspend()
         wait_until(crawl, lambda: source(directory)["waits"].startswith("crawl for process"))
+        # The stall lasts as long as the user says; its second half is measured.
         time.sleep(args.stall / 2)
         middle = sample(directory, crawl)
         time.sleep(args.stall / 2)
@@ -130,10 +135,8 @@ def process_tree(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 def wait_until(crawl: subprocess.Popen[bytes], condition: Callable[[], bool]) -> None:
     """Wait until `condition` returns true. Raise `SystemExit` if the crawl ends first."""
-    while not condition():
-        if crawl.poll() is not None:
-            sys.exit("the crawl has ended and did not wait: give more seeds, or a smaller --backlog")
-        time.sleep(0.5)
+    if not is_reached(crawl, condition, poll_s=0.5):
+        sys.exit("the crawl has ended and did not wait: give more seeds, or a smaller --backlog")
 
 
 if __name__ == "__main__":

@@ -28,8 +28,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from bench.export import prose
 from bench.peers import environments
 from shards.encoder import Encoder, is_fast_equal

@@ -169,7 +169,7 @@ def decide_settlement(
         followed: tuple[Discovery, ...] = ()
         if lease.follows_links and not ("nofollow" in options.obey and "nofollow" in reading.rights.robots):
             links = (url for url in reading.links if url.text not in known_urls and lease.scope.admits(url))
-            followed = tuple(_link_discovery(lease, url) for url in links)
+            followed = tuple(link_discovery(lease, url) for url in links)
         settlement = settlement_for(lease, judgement, followed, reading.sketch)
     if lease.interval_s and not lease.state.is_list:
         # No redirect leads to the next visit.
@@ -208,7 +208,7 @@ def settlement_of_dropped(
         attempt=lease.attempt,
     )
     urls = (link_target(outlink, traps=options.traps) for outlink in dropped.outlinks)
-    links = tuple(_link_discovery(lease, url) for url in urls if url is not None)
+    links = tuple(link_discovery(lease, url) for url in urls if url is not None)
     return settlement_for(lease, judgement, links)
 
 
@@ -233,7 +233,8 @@ def _settle_redirect(lease: Lease, reading: PageReading, options: PageOptions) -
     return settlement_for(lease, replace(reading.judgement, reason=reason), discoveries)
 
 
-def _link_discovery(lease: Lease, url: Url) -> Discovery:
+def link_discovery(lease: Lease, url: Url) -> Discovery:
+    """Return the discovery of a link on the page of a lease: one link deeper, within the same scope."""
     return Discovery(
         url=url,
         scope=lease.scope,

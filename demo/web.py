@@ -6,6 +6,7 @@ which is chosen at the start among the free ones. Only links between hosts depen
 
 import argparse
 import contextlib
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -139,8 +140,7 @@ def main() -> None:
     web = Web(parser.parse_args().seed)
     with contextlib.suppress(KeyboardInterrupt), web.serve() as serving:
         print("\n".join(serving.seeds), flush=True)
-        while True:
-            time.sleep(3600)
+        signal.pause()
 
 
 if __name__ == "__main__":

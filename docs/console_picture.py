@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs/guides/console.png"
 SIZE: ViewportSize = {"width": 1280, "height": 1120}
 PHONE: ViewportSize = {"width": 390, "height": 844}
+SEARCH_S = 60
 TOML = """[project]
 contact = "mailto:crawl@example.org"
 [crawler]
@@ -71,6 +72,7 @@ def main() -> None:
         configure(project, delay=2)
         thresher(project, "seed", "seeds.txt", "--crawl", "news", "--scope", "host")
         with started(project, "crawl", "news") as _, console(project) as base:
+            # The curves of the picture need a crawl that lasts; the hold comes in the middle of it.
             time.sleep(args.seconds / 2)
             act(base, "hold", {"host": host_of(web), "duration": "1h"})
             time.sleep(args.seconds / 2)
@@ -88,12 +90,21 @@ def draw_all(browser: Browser, base: str, directory: Path, web: RunningWeb) -> N
     directory.mkdir(parents=True, exist_ok=True)
     url = f"/url?u={web.seeds[0]}"
     draw(browser, base + url, directory / "unread.png")
-    time.sleep(3)
+    wait_for_search(f"{base}/api{url}")
     for view in (*VIEWS, url, *linked(base + url)):
         name = view.partition("?")[0].strip("/").replace("/", "-") or "overview"
         draw(browser, base + view, directory / f"{name}.png")
         draw(browser, base + view, directory / f"{name}-dark.png", scheme="dark")
         draw(browser, base + view, directory / f"{name}-phone.png", size=PHONE)
+
+
+def wait_for_search(address: str) -> None:
+    """Return when the history of a URL is read from end to end. Raise `TimeoutError` if that takes too long."""
+    deadline = time.monotonic() + SEARCH_S
+    while json.loads(request(address, None))["is_searching"]:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{address}: the search has not ended after {SEARCH_S} s")
+        time.sleep(0.1)
 
 
 def linked(address: str) -> list[str]:

@@ -8,7 +8,6 @@ isal compresses one gzip member a response record. Links are followed on the hos
 with the CPU of this process, without the server's.
 """
 
-import argparse
 import asyncio
 import base64
 import hashlib
@@ -19,14 +18,19 @@ import time
 import uuid
 from collections import deque
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import BinaryIO
 
 import aiohttp
 from ada_url import join_url
 from isal import isal_zlib
-from memory import peak_mb
 from redis import Redis
 from selectolax.lexbor import LexborHTMLParser
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.peers.costs import peak_mb
+from bench.peers.crawl_arguments import crawl_arguments
 
 ASKED_TOGETHER = 500
 """Links in one round trip to Redis."""
@@ -105,7 +109,7 @@ async def crawl(queue: Queue, file: BinaryIO, pages: int, slots: int) -> tuple[i
             if url is None:
                 if not busy:
                     return
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0.001)  # an event for each link would cost more than this
                 continue
             begun, busy = begun + 1, busy + 1
             async with session.get(url, allow_redirects=False) as response:
@@ -130,15 +134,7 @@ async def crawl(queue: Queue, file: BinaryIO, pages: int, slots: int) -> tuple[i
 
 def main() -> None:
     """Crawl, and print the line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("seeds", nargs="+")
-    parser.add_argument("--redis", required=True)
-    parser.add_argument("--pages", type=int, required=True)
-    parser.add_argument("--slots", type=int, default=64)
-    parser.add_argument("--warc", default=os.devnull)
-    args = parser.parse_args()
+    args = crawl_arguments(__doc__)
     queue = Queue(Redis.from_url(args.redis), args.seeds)
     begun, cpu = time.perf_counter(), time.process_time()
     with open(args.warc, "wb", buffering=1 << 20) as file:  # noqa: PTH123 - /dev/null is a file as well

@@ -7,22 +7,25 @@ page. It requests no robots.txt, and has no delay. It prints one JSON line with 
 that of the Redis server.
 """
 
-import argparse
 import io
 import json
-import os
 import sys
 import time
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import scrapy
-from memory import peak_mb
 from redis import Redis
 from scrapy.crawler import CrawlerProcess
 from scrapy.linkextractors import LinkExtractor
 from scrapy_redis.spiders import RedisSpider
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.peers.costs import peak_mb
+from bench.peers.crawl_arguments import crawl_arguments
 
 SEEDS = "scrapy:seeds"
 
@@ -67,15 +70,7 @@ def server_cpu_s(server: Redis) -> float:
 
 def main() -> None:
     """Crawl, and print the line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("seeds", nargs="+")
-    parser.add_argument("--redis", required=True)
-    parser.add_argument("--pages", type=int, required=True)
-    parser.add_argument("--slots", type=int, default=64)
-    parser.add_argument("--warc", default=os.devnull)
-    args = parser.parse_args()
+    args = crawl_arguments(__doc__)
     server = Redis.from_url(args.redis)
     server.rpush(SEEDS, *args.seeds)
     process = CrawlerProcess(

@@ -8,41 +8,24 @@ texts in memory, and marks the bytes of repeats of at least 300 bytes, which is 
 method of Lee et al. 2021. Prints one JSON line: CPU seconds without imports, and the largest resident memory.
 """
 
-import argparse
 import json
-import resource
+import sys
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 
-from memory import peak_mb
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.peers.costs import cpu_s
+from bench.peers.tool_choice import measure_tool
 
 FEWEST_BYTES = 300
-
-
-def main() -> None:
-    """Find the repeats, and print the line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("tool", choices=sorted(TOOLS))
-    parser.add_argument("--texts", type=Path, required=True)
-    args = parser.parse_args()
-    found = TOOLS[args.tool](args.texts.resolve())
-    print(json.dumps({"peer": f"{args.tool} {version(args.tool)}", **found, "rss_mb": peak_mb()}))
-
-
-def cpu() -> float:
-    """Return the CPU seconds of this process and its children."""
-    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _pydivsufsort(texts: Path) -> dict[str, float]:
     import numpy as np  # noqa: PLC0415 - one environment has one tool
     from pydivsufsort import divsufsort, kasai  # noqa: PLC0415 - one environment has one tool
 
-    start = cpu()
+    start = cpu_s()
     with texts.open(encoding="utf-8") as file:
         # Lines may break at other places in a copy, so white space is made equal.
         data = b"\0".join(" ".join(json.loads(line)["text"].split()).encode() for line in file)
@@ -54,7 +37,7 @@ def _pydivsufsort(texts: Path) -> dict[str, float]:
         marks[at] += 1
         marks[at + length] -= 1
     repeated = int((np.cumsum(marks) > 0).sum())
-    return {"cpu_s": round(cpu() - start, 2), "repeated_bytes": repeated}
+    return {"cpu_s": round(cpu_s() - start, 2), "repeated_bytes": repeated}
 
 
 def _datatrove(texts: Path) -> dict[str, float]:
@@ -92,14 +75,14 @@ def _datatrove(texts: Path) -> dict[str, float]:
                 JsonlWriter(f"{work}/stay"),
             ],
         ]
-        start = cpu()
+        start = cpu_s()
         for number, pipeline in enumerate(stages):
             LocalPipelineExecutor(pipeline, tasks=1, workers=1, logging_dir=f"{work}/logs-{number}").run()
-        return {"cpu_s": round(cpu() - start, 2)}
+        return {"cpu_s": round(cpu_s() - start, 2)}
 
 
 TOOLS = {"datatrove": _datatrove, "pydivsufsort": _pydivsufsort}
 
 
 if __name__ == "__main__":
-    main()
+    measure_tool(TOOLS, __doc__)

@@ -7,40 +7,23 @@ stay. datasketch makes a MinHash of each text, and puts it into MinHashLSH in me
 JSON line: CPU seconds without imports, documents that are removed, and the largest resident memory.
 """
 
-import argparse
 import json
-import resource
+import sys
 import tempfile
-from importlib.metadata import version
 from pathlib import Path
 
-from memory import peak_mb
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.peers.costs import cpu_s
+from bench.peers.tool_choice import measure_tool
 
 BANDS, ROWS, WORDS = 14, 8, 5
-
-
-def main() -> None:
-    """Find the duplicates, and print the line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("tool", choices=sorted(TOOLS))
-    parser.add_argument("--texts", type=Path, required=True)
-    args = parser.parse_args()
-    found = TOOLS[args.tool](args.texts.resolve())
-    print(json.dumps({"peer": f"{args.tool} {version(args.tool)}", **found, "rss_mb": peak_mb()}))
-
-
-def cpu() -> float:
-    """Return the CPU seconds of this process and its children."""
-    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def _datasketch(texts: Path) -> dict[str, float]:
     from datasketch import MinHash, MinHashLSH  # noqa: PLC0415 - one environment has one tool
 
-    start, removed = cpu(), 0
+    start, removed = cpu_s(), 0
     index = MinHashLSH(num_perm=BANDS * ROWS, params=(BANDS, ROWS))
     with texts.open(encoding="utf-8") as file:
         for number, line in enumerate(file):
@@ -53,7 +36,7 @@ def _datasketch(texts: Path) -> dict[str, float]:
                 removed += 1
             else:
                 index.insert(number, sketch, check_duplication=False)
-    return {"cpu_s": round(cpu() - start, 2), "removed": removed}
+    return {"cpu_s": round(cpu_s() - start, 2), "removed": removed}
 
 
 def _datatrove(texts: Path) -> dict[str, float]:
@@ -64,19 +47,14 @@ def _datatrove(texts: Path) -> dict[str, float]:
         MinhashDedupFilter,
         MinhashDedupSignature,
     )
-    from datatrove.pipeline.dedup.minhash import MinhashConfig  # noqa: PLC0415 - one environment has one tool
     from datatrove.pipeline.readers import JsonlReader  # noqa: PLC0415 - one environment has one tool
     from datatrove.pipeline.writers import JsonlWriter  # noqa: PLC0415 - one environment has one tool
-    from datatrove.utils.hashing import HashConfig  # noqa: PLC0415 - one environment has one tool
     from loguru import logger  # noqa: PLC0415 - one environment has one tool
 
+    from bench.peers.minhash_config import minhash_config  # noqa: PLC0415 - it needs datatrove
+
     logger.remove()
-    config = MinhashConfig(
-        n_grams=WORDS,
-        num_buckets=BANDS,
-        hashes_per_bucket=ROWS,
-        hash_config=HashConfig(hash_fc="sha1", precision=64),
-    )
+    config = minhash_config()
     with tempfile.TemporaryDirectory() as work:
         reader = (str(texts.parent),)
         stages = {
@@ -113,19 +91,19 @@ def _datatrove(texts: Path) -> dict[str, float]:
             ),
         }
         found: dict[str, float] = {}
-        whole = cpu()
+        whole = cpu_s()
         for name, (tasks, pipeline) in stages.items():
-            start = cpu()
+            start = cpu_s()
             stats = LocalPipelineExecutor(
                 pipeline, tasks=tasks, workers=1, logging_dir=f"{work}/logs-{name}"
             ).run()
-            found[f"{name}_s"] = round(cpu() - start, 2)
+            found[f"{name}_s"] = round(cpu_s() - start, 2)
         found["removed"] = int(stats.stats[1].stats["dropped"].total)
-        return {"cpu_s": round(cpu() - whole, 2), **found}
+        return {"cpu_s": round(cpu_s() - whole, 2), **found}
 
 
 TOOLS = {"datasketch": _datasketch, "datatrove": _datatrove}
 
 
 if __name__ == "__main__":
-    main()
+    measure_tool(TOOLS, __doc__)

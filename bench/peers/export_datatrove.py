@@ -8,7 +8,7 @@ start included, documents and tokens written, and the largest resident memory.
 
 import argparse
 import json
-import resource
+import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +17,10 @@ from datatrove.executor import LocalPipelineExecutor
 from datatrove.pipeline.readers import JsonlReader
 from datatrove.pipeline.tokens import DocumentTokenizer
 from loguru import logger
-from memory import peak_mb
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.peers.costs import cpu_s, peak_mb
 
 
 def main() -> None:
@@ -42,8 +45,7 @@ def main() -> None:
         ]
         stats = LocalPipelineExecutor(pipeline, tasks=1, workers=1, logging_dir=f"{directory}/logs").run()
         read, written = (step.stats for step in stats.stats)
-    usages = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
-    cpu = sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    cpu = cpu_s()
     documents, tokens = int(read["documents"].total), int(written["tokens"].total)
     print(
         json.dumps(

@@ -10,8 +10,8 @@ everything is loaded, number of documents, versions. With --lid, the fastText mo
 """
 
 import argparse
-import hashlib
 import json
+import sys
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -32,6 +32,10 @@ from datatrove.utils.lid import FT176LID
 from datatrove.utils.text import split_into_parts
 from loguru import logger
 from tldextract import TLDExtract
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.peers.text_digest import text_digest
 
 Rules = dict[str, Sequence[BaseFilter | PIIFormatter]]
 
@@ -114,7 +118,7 @@ def main() -> None:
                 costs[name] += time.process_time() - begun
                 found[name] = reason
                 if not reason:
-                    found[f"{name}.text"] = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
+                    found[f"{name}.text"] = text_digest(text)
             out.write(json.dumps(found) + "\n")
     print(
         json.dumps(

@@ -11,7 +11,6 @@ seconds by group, number of documents, versions.
 """
 
 import argparse
-import hashlib
 import json
 import os
 import sys
@@ -23,6 +22,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 from unittest.mock import MagicMock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.peers.text_digest import text_digest
 
 UNUSED = (
     *("boto3", "cloudpathlib", "jsonlines", "kenlm", "langdetect", "sentencepiece", "transformers"),
@@ -122,7 +125,7 @@ def main() -> None:
                 costs[name] += time.process_time() - begun
                 found[name] = reason
                 if not reason:
-                    found[f"{name}.text"] = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
+                    found[f"{name}.text"] = text_digest(text)
             alone = groups["dclm_quality"]
             found["steps"] = sorted({name for name, step in alone if verdict([(name, step)], row)[0]})
             out.write(json.dumps(found) + "\n")

@@ -193,7 +193,8 @@ def batches(numbers: Iterator[int], most: int) -> Iterator[Sequence[int]]:
 
 
 def used_memory(server: Redis) -> int:
-    """Return the used memory once everything is written."""
+    """Return the used memory once everything is written. As in `bench/frontier.py`, the server frees the buffer of a
+    client that has been idle for two seconds, and no command says when."""
     time.sleep(2.5)
     return int(server.info("memory")["used_memory"])
 

@@ -8,7 +8,7 @@ of this process and of its children (the extractor runs in one), documents read 
 
 import argparse
 import json
-import resource
+import sys
 import tempfile
 import time
 from importlib.metadata import version
@@ -19,13 +19,10 @@ from datatrove.pipeline.extractors import Trafilatura
 from datatrove.pipeline.readers import WarcReader
 from datatrove.pipeline.writers import JsonlWriter
 from loguru import logger
-from memory import peak_mb
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-def cpu_s() -> float:
-    """Return the CPU seconds of this process and of its children that have ended."""
-    usages = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+from bench.peers.costs import cpu_s, peak_mb
 
 
 def main() -> None:

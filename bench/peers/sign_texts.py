@@ -7,28 +7,26 @@ split at spaces; datatrove's own step normalises the text and splits it. Prints 
 a text, and signatures a second of CPU time, with the splitting (`from_text`) and without.
 """
 
-import argparse
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.peers.tool_choice import chosen_tool, name_and_version
 
 PERMUTATIONS, WORDS = 112, 5
 
 
 def main() -> None:
     """Sign the texts, and print the line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("tool", choices=sorted(TOOLS))
-    parser.add_argument("--texts", type=Path, required=True)
-    args = parser.parse_args()
-    with args.texts.open(encoding="utf-8") as file:
-        texts: list[str] = [json.loads(line) for line in file]
-    sign = TOOLS[args.tool]()
+    tool, file = chosen_tool(TOOLS, __doc__)
+    with file.open(encoding="utf-8") as lines:
+        texts: list[str] = [json.loads(line) for line in lines]
+    sign = TOOLS[tool]()
     sign(texts[:20])
     start = time.process_time()
     for text in texts:
@@ -37,11 +35,11 @@ def main() -> None:
     start = time.process_time()
     sign(texts)
     whole = time.process_time() - start
-    own = whole if args.tool == "datatrove" else whole - splitting
+    own = whole if tool == "datatrove" else whole - splitting
     print(
         json.dumps(
             {
-                "tool": f"{args.tool} {version(args.tool)}",
+                "tool": name_and_version(tool),
                 "texts": len(texts),
                 "us_a_text": round(1e6 * whole / len(texts), 1),
                 "from_text": round(len(texts) / whole),
@@ -81,18 +79,12 @@ def _rensa() -> Callable[[list[str]], None]:
 
 def _datatrove() -> Callable[[list[str]], None]:
     from datatrove.pipeline.dedup import MinhashDedupSignature  # noqa: PLC0415 - one environment has one tool
-    from datatrove.pipeline.dedup.minhash import MinhashConfig  # noqa: PLC0415 - one environment has one tool
-    from datatrove.utils.hashing import HashConfig  # noqa: PLC0415 - one environment has one tool
     from loguru import logger  # noqa: PLC0415 - one environment has one tool
 
+    from bench.peers.minhash_config import minhash_config  # noqa: PLC0415 - it needs datatrove
+
     logger.remove()
-    config = MinhashConfig(
-        n_grams=WORDS,
-        num_buckets=14,
-        hashes_per_bucket=8,
-        hash_config=HashConfig(hash_fc="sha1", precision=64),
-    )
-    step = MinhashDedupSignature(tempfile.mkdtemp(), config=config)
+    step = MinhashDedupSignature(tempfile.mkdtemp(), config=minhash_config())
 
     def sign(texts: list[str]) -> None:
         for text in texts:

@@ -9,7 +9,7 @@ one JSON line: CPU of this process and of its children, imports included, and wh
 
 import argparse
 import json
-import resource
+import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +21,6 @@ from datatrove.pipeline.dedup import (
     MinhashDedupFilter,
     MinhashDedupSignature,
 )
-from datatrove.pipeline.dedup.minhash import MinhashConfig
 from datatrove.pipeline.extractors import Trafilatura
 from datatrove.pipeline.filters import (
     C4QualityFilter,
@@ -33,12 +32,13 @@ from datatrove.pipeline.filters import (
 from datatrove.pipeline.readers import JsonlReader, WarcReader
 from datatrove.pipeline.tokens import DocumentTokenizer
 from datatrove.pipeline.writers import JsonlWriter
-from datatrove.utils.hashing import HashConfig
 from datatrove.utils.lid import FT176LID
 from loguru import logger
-from memory import peak_mb
 
-BANDS, ROWS, WORDS = 14, 8, 5
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.peers.costs import cpu_s, peak_mb
+from bench.peers.minhash_config import BANDS, minhash_config
 
 
 def main() -> None:
@@ -54,12 +54,7 @@ def main() -> None:
     logger.remove()
     FT176LID.MODEL_URL = str(args.lid.resolve())
     warc = args.warc.resolve()
-    config = MinhashConfig(
-        n_grams=WORDS,
-        num_buckets=BANDS,
-        hashes_per_bucket=ROWS,
-        hash_config=HashConfig(hash_fc="sha1", precision=64),
-    )
+    config = minhash_config()
     with tempfile.TemporaryDirectory() as work:
         kept = JsonlReader(f"{work}/kept")
         stages = (
@@ -97,8 +92,7 @@ def main() -> None:
             LocalPipelineExecutor(pipeline, tasks=tasks, workers=1, logging_dir=f"{work}/logs/{number}").run()
             for number, (tasks, pipeline) in enumerate(stages)
         ]
-    usages = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
-    cpu = sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    cpu = cpu_s()
     read, tokens = stats[0].stats[0].stats, stats[-1].stats[-1].stats
     print(
         json.dumps(

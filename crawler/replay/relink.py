@@ -14,19 +14,17 @@
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from functools import partial
 from uuid import UUID
 
 from core import CorruptData, Failure, Url, failure_boundary
-from crawler.lease_result import page_settlement, settlement_of_dropped
+from crawler.lease_result import link_discovery, settlement_of_dropped
 from crawler.log_entry import discovery_from_line, lease_of_discovery
 from crawler.page_process import PageProcess
 from crawler.reading.outcome import READING_STEP
 from crawler.reading.page_options import PageOptions
-from crawler.reading.plausibility import plausible
 from crawler.render.rendering_archive import RENDERING_TYPES
-from crawler.replay.replay import archived_response
-from frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonicalize
+from crawler.replay.replay import archived_response, archived_settlement
+from frontier import Discovery, InvalidUrl, Lease, Outcome, canonicalize
 from frontier.urls.link_targets import link_target
 from storage.crawllog.log_line import LogLine
 from storage.store import Store
@@ -137,13 +135,7 @@ async def _discoveries(
     response = archived_response(record, page, attached)
     if response is None:
         return ()
-    settlement = await page_process.call(
-        partial(page_settlement, options=options),
-        lease,
-        response,
-        returns=Settlement,
-        accepts=partial(plausible, lease),
-    )
+    settlement = await archived_settlement(page_process, lease, response, options)
     return () if settlement is None else settlement.discoveries
 
 
@@ -157,18 +149,7 @@ def _links_of_metadata(
     if "nofollow" in options.obey and "nofollow" in facts.get("robots", "").split(","):
         return ()
     urls = (link_target(outlink, traps=options.traps) for outlink in outlinks)
-    return tuple(
-        Discovery(
-            url=url,
-            scope=lease.scope,
-            depth=lease.depth + 1,
-            max_depth=lease.max_depth,
-            referrer=lease.url.wire,
-            interval_s=lease.interval_s,
-        )
-        for url in urls
-        if url is not None and lease.scope.admits(url)
-    )
+    return tuple(link_discovery(lease, url) for url in urls if url is not None and lease.scope.admits(url))
 
 
 def _uuid(record_id: str) -> UUID | None:

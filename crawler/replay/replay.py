@@ -267,15 +267,24 @@ async def _read(
     response = archived_response(record, identity, records)
     if response is None:
         return None
-    settlement = await page_process.call(
+    settlement = await archived_settlement(page_process, lease, response, options)
+    decision = settlement_for(lease, PARSER_CRASH) if settlement is None else replace(settlement, lease=lease)
+    return LeaseResult(lease=lease, decision=decision)
+
+
+async def archived_settlement(
+    page_process: PageProcess, lease: Lease, response: PageResponse, options: PageOptions
+) -> Settlement | None:
+    """Read an archived page in another process, and return its settlement. Return None and raise as `PageProcess.call`
+    does.
+    """
+    return await page_process.call(
         partial(page_settlement, options=options),
         lease,
         response,
         returns=Settlement,
         accepts=partial(plausible, lease),
     )
-    decision = settlement_for(lease, PARSER_CRASH) if settlement is None else replace(settlement, lease=lease)
-    return LeaseResult(lease=lease, decision=decision)
 
 
 def archived_response(

@@ -86,13 +86,8 @@ class SlowReading(Generic[T]):
         try:
             self._value = await asyncio.get_running_loop().run_in_executor(self._executor, self._timed)
             self._error = ""
-        except ThresherError as error:
-            self._error = str(error)
-        except OSError as error:
-            self._error = f"{error.filename or 'the storage'}: {error.strerror or error}"
-        except Exception:  # else clients would be told for ever that it is being read
-            LOGGER.exception("a reading failed")
-            self._error = UNEXPECTED
+        except Exception as error:  # noqa: BLE001 - else clients would be told for ever that it is being read
+            self._error = reading_problem(error)
         finally:
             ended = self._clock()
             self._read_at, self._running = ended, None
@@ -108,3 +103,15 @@ class SlowReading(Generic[T]):
 
     def __repr__(self) -> str:
         return f"<reading of {self._read!r}>"
+
+
+def reading_problem(error: Exception) -> str:
+    """Return what clients are told of an exception. The traceback of one that nobody expected goes to the log."""
+    match error:
+        case ThresherError():
+            return str(error)
+        case OSError():
+            return f"{error.filename or 'the storage'}: {error.strerror or error}"
+        case _:
+            LOGGER.error("a reading failed", exc_info=error)
+            return UNEXPECTED

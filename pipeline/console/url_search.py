@@ -5,18 +5,16 @@ and asks again. `THREADS` searches run at a time, `MAX_WAITING` wait; the result
 """
 
 import asyncio
-import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from core import ThresherError, Unavailable, Url
-from pipeline.console.slow_reading import UNEXPECTED
+from core import Unavailable, Url
+from pipeline.console.slow_reading import reading_problem
 from pipeline.reports.history import FileUri, History
 
-LOGGER = logging.getLogger(__name__)
 THREADS = 2
 MAX_WAITING = 8
 KEPT = 64
@@ -81,13 +79,8 @@ class UrlSearches:
                 search.found.append(history)
                 if self._is_closed:
                     return
-        except ThresherError as error:
-            search.error = str(error)
-        except OSError as error:
-            search.error = f"{error.filename or 'the storage'}: {error.strerror or error}"
-        except Exception:  # else a search that failed would look like one that found nothing
-            LOGGER.exception("the search for a URL failed")
-            search.error = UNEXPECTED
+        except Exception as error:  # noqa: BLE001 - else a search that failed would look like one that found nothing
+            search.error = reading_problem(error)
         finally:
             search.is_done = True
             if not self._is_closed:

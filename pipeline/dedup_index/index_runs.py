@@ -31,6 +31,8 @@ SPAN_BLOCKS = 128
 FILTER_BYTES = 16 << 20
 """Bytes that are read before rows of other keys are left out."""
 KEY_RANGE = range(1 << 64)
+COPIES = 8
+"""Bytes of memory that a part takes for each byte of its rows: they are read, sorted and decided. Measured."""
 _FENCE = np.dtype([("first", "<u8"), ("checksum", "<u8")])
 
 Keys = npt.NDArray[np.uint64]
@@ -55,6 +57,12 @@ class RunRef(NamedTuple):
     last: int
     digest: str
     """SHA-256 of the header and the fences, in hexadecimal digits."""
+
+
+def key_ranges(size: int, most: int) -> list[range]:
+    """Divide all keys into ranges so that each has at most `most` of `size` bytes. Keys are hashes: they lie evenly."""
+    count = -(-size // most) or 1
+    return [range(*edges) for edges in pairwise(KEY_RANGE.stop * at // count for at in range(count + 1))]
 
 
 def write_rows(file: BinaryIO, rows: Rows) -> None:

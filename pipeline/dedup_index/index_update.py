@@ -7,28 +7,25 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import Any
 
 from filters.dedup.dedup_rows import RowTypes
 from filters.dedup.document_rows import table_hash
 from pipeline.dedup_index import index_state
-from pipeline.dedup_index.index_runs import KEY_RANGE, RunRef, run_ref
+from pipeline.dedup_index.index_runs import COPIES, KEY_RANGE, RunRef, key_ranges, run_ref
 from pipeline.dedup_index.index_stages import INDEX_TABLES, STAGES, IndexSettings, StageTask, stage_work
 from pipeline.dedup_index.index_state import FOLDER, WORK_FOLDER, IndexState
-from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.run_step import StepSummary
 from pipeline.engine.step import Part, Step
-from pipeline.terminal.progress import Progress
+from pipeline.engine.working_stages import WorkingStages
+from pipeline.terminal.progress import Progress, SilentProgress
 from storage.manifest import Input, Output
 from storage.store import Store
 
 SIGNATURE_FOLDERS = ("signatures/", "judged_signatures/")
 """Where `process` and `judge` put the signatures of kept documents."""
-COPIES = 8
-"""Bytes of memory that a part takes for each byte of its rows: they are read, sorted and decided. Measured."""
 MERGE_RATIO = 2
 """A generation of runs is merged with the one before it if that has at most so many times its rows."""
 
@@ -38,17 +35,16 @@ class _Update:
     """A run of the stages."""
 
     store: Store
-    scratch: Store
     name: str
     settings: IndexSettings
     recipe: Mapping[str, Any]
     memory: int
-    pool: WorkerPool
+    stages: WorkingStages
     progress: Progress
+    """Shows stages, because a run has many parts of different kinds."""
     runs: dict[str, tuple[tuple[RunRef, ...], ...]]
     sealed: dict[str, Output]
     """The runs of the index by name, as they were sealed."""
-    summary: StepSummary = field(default_factory=lambda: StepSummary(made=0, already=0))
 
     @property
     def types(self) -> RowTypes:
@@ -75,14 +71,19 @@ def update(  # noqa: PLR0913 - what decides, and what runs it
     if base.name == name:
         index_state.delete_superseded(store, recipe, base)  # a run may have been killed before it did
         return base, StepSummary(made=0, already=1)
+    stages = WorkingStages(
+        purpose="deduplication",
+        scratch=store.substore(f"{WORK_FOLDER}/{name}"),
+        pool=pool,
+        progress=SilentProgress(),
+    )
     going = _Update(
         store=store,
-        scratch=store.substore(f"{WORK_FOLDER}/{name}"),
         name=name,
         settings=settings,
         recipe={**recipe, "base": base.name},
         memory=memory,
-        pool=pool,
+        stages=stages,
         progress=progress,
         runs=dict(base.runs),
         sealed={output.name: output for output in base.sealed},
@@ -106,7 +107,7 @@ def update(  # noqa: PLR0913 - what decides, and what runs it
     )
     index_state.seal_index(store, recipe, state)
     index_state.delete_superseded(store, recipe, state)
-    return state, going.summary
+    return state, stages.summary
 
 
 def _enter(going: _Update, tables: Sequence[Output]) -> None:
@@ -220,9 +221,7 @@ def _runs_of(going: _Update, table: str) -> tuple[RunRef, ...]:
 
 def _ranges(going: _Update, rows: int, row_bytes: int) -> list[range]:
     """Return ranges of keys that have so many rows that a part stays within its memory."""
-    count = -(-rows * row_bytes * COPIES // going.memory) or 1
-    edges = [KEY_RANGE.stop * at // count for at in range(count + 1)]
-    return [range(start, stop) for start, stop in pairwise(edges)]
+    return key_ranges(rows * row_bytes * COPIES, going.memory)
 
 
 def _run(going: _Update, name: str, tasks: Sequence[StageTask]) -> dict[str, tuple[RunRef, ...]]:
@@ -230,23 +229,16 @@ def _run(going: _Update, name: str, tasks: Sequence[StageTask]) -> dict[str, tup
     step = Step(name="dedup-stage", version=1, recipe=going.recipe, memory=going.memory)
     tables = STAGES[tasks[0].stage].writes
     parts = [_part(going, f"{name}-{at:05d}", task, tables) for at, task in enumerate(tasks)]
-    going.summary = going.summary.plus(
-        run_step.run_step(
-            going.scratch, step, parts, stage_work, pool=going.pool, progress=_Silent(), retry=True
-        )
-    )
-    going.summary.require_all()
+    manifests = going.stages.run(step, parts, stage_work)
     going.progress.advance(name)
     made: dict[str, tuple[RunRef, ...]] = dict.fromkeys(tables, ())
-    for part in parts:
-        manifest = run_step.sealed_manifest(going.scratch, step, part)
-        assert manifest is not None
+    for part, manifest in zip(parts, manifests, strict=True):
         by_name = {output.name: output for output in manifest.outputs}
         for table, written in zip(tables, part.writes, strict=True):
             output = by_name[written]
             if output.rows:
                 dtype = getattr(going.types, part.parameters.table or table)
-                stored = part.stores.get(written, going.scratch)
+                stored = part.stores.get(written, going.stages.scratch)
                 made[table] = (*made[table], run_ref(stored, written, output.rows, dtype))
                 going.sealed[written] = output
     return made
@@ -275,19 +267,3 @@ def _part(going: _Update, name: str, task: StageTask, tables: tuple[str, ...]) -
         writes=writes,
         stores=dict.fromkeys(stored, going.store),
     )
-
-
-class _Silent:
-    """Progress of the parts of a stage; only stages are shown."""
-
-    def start(self, title: str, total: int | None) -> None:
-        pass
-
-    def advance(self, note: str = "", by: int = 1, total: int | None = None) -> None:
-        pass
-
-    def print_line(self, line: str) -> None:
-        pass
-
-    def stop(self) -> None:
-        pass

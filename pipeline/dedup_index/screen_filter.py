@@ -8,14 +8,13 @@
    takes the newest filter when it is run again.
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from filters.dedup.bloom_filter import BloomFilter, rate_of_each
-from pipeline.dedup_index.index_runs import KEY_RANGE, RunRef, rows_of_range
+from pipeline.dedup_index.index_runs import RunRef, key_ranges, rows_of_range
 from pipeline.dedup_index.index_screen import ScreenTask
 from pipeline.dedup_index.index_stages import IndexSettings
 from pipeline.dedup_index.index_state import SCREEN_STEP, IndexState
@@ -117,7 +116,7 @@ def filter_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartO
     made = BloomFilter.of_size(keys, rate_of_each(task.rate, asked), task.max_bytes)
     types = task.settings.types
     for runs, dtype in ((task.texts, types.texts), (task.bands, types.bands)):
-        for some in _ranges(sum(run.rows for run in runs) * dtype.itemsize):
+        for some in key_ranges(sum(run.rows for run in runs) * dtype.itemsize, RANGE_BYTES):
             # In pieces, because each key takes several words while it enters.
             rows = rows_of_range(store, runs, some, dtype)
             made.add(np.unique(rows[(dtype.names or ("",))[0]]))
@@ -131,12 +130,6 @@ def filter_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartO
     return PartOutputs(
         counts={"documents": documents, "keys": keys, "rate_ppm": round(rate * 1e6)}, outputs=(output,)
     )
-
-
-def _ranges(size: int) -> Iterator[range]:
-    count = -(-size // RANGE_BYTES) or 1
-    for start, stop in pairwise(KEY_RANGE.stop * at // count for at in range(count + 1)):
-        yield range(start, stop)
 
 
 def _delete_old(store: Store, newest: str) -> None:

@@ -24,12 +24,12 @@ from core import Conflict, CorruptData, InputError
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Step
+from pipeline.engine.working_stages import DamagedWorkingFiles
 from pipeline.funnel import Funnel
 from pipeline.steps import sharding
 from pipeline.steps.export_directory import MANIFEST_FILE, WORK_DIRECTORY, claim, open_target, work_store
 from pipeline.steps.export_plan import EXPORT, ExportOptions, ExportPlan, row_schema
 from pipeline.steps.shard_specs import ShardSpec
-from pipeline.steps.sharding import DamagedWorkingFiles
 from pipeline.terminal.progress import Progress
 from shards.card import CARD_NAME, dataset_card
 from shards.dataset import Dataset, ShardFile, SideFile
@@ -232,13 +232,13 @@ def _make(
     claim(out, plan.fingerprint, plan.recipe)
     for attempt in range(ATTEMPTS):
         try:
-            files, summary = sharding.make_shards(sharding_plan, choice, pool=pool, progress=progress)
+            files = sharding.make_shards(sharding_plan, choice)
             break
         except DamagedWorkingFiles:
             if attempt == ATTEMPTS - 1:
                 raise
             choice = sharding.choose(sharding_plan, pool=pool, progress=progress)
-    return Shards(files=files, mix=tuple(map(asdict, choice.realised)), summary=choice.summary.plus(summary))
+    return Shards(files=files, mix=tuple(map(asdict, choice.realised)), summary=choice.stages.summary)
 
 
 def _put(out: Store, name: str, data: bytes) -> SideFile:

@@ -15,12 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from core import CorruptData, ThresherError
-from pipeline.engine import run_step
-from pipeline.engine.damaged_parts import unseal_damaged
+from core import CorruptData
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.step import Part, Step
-from pipeline.engine.task import WorkFunction
+from pipeline.engine.working_stages import WorkingStages
 from pipeline.steps.merging import MergeParameters, merge_work
 from pipeline.steps.selecting import SelectParameters, measurements, select_work, solve
 from pipeline.steps.shard_files import ShardParameters, line_name, shard_work
@@ -45,7 +43,7 @@ from shards.order import BY_SOURCE, MIXED, Order, split
 from shards.packer import Packing
 from shards.tokenizer import TokenizerFile
 from storage import sealed_reading
-from storage.manifest import Input, Output
+from storage.manifest import Input, Manifest, Output
 from storage.store import Store
 
 FAN_IN = 256
@@ -90,10 +88,6 @@ class ShardingPlan:
     """The shards to make; None for all."""
 
 
-class DamagedWorkingFiles(ThresherError):
-    """A step failed because working files that an earlier step sealed are damaged. They are unsealed now."""
-
-
 class Choice(NamedTuple):
     """Which documents occur how often."""
 
@@ -104,9 +98,8 @@ class Choice(NamedTuple):
     """What the sources of the mix have."""
     fast: bool
     """Whether the fast tokenizer is proven to give the same ids."""
-    summary: run_step.StepSummary
-    made: tuple[tuple[Step, Sequence[Part]], ...]
-    """The steps that ran, with their parts."""
+    stages: WorkingStages
+    """Those that decided it; the shards take more."""
 
 
 class _Region(NamedTuple):
@@ -130,21 +123,20 @@ def choose(plan: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> Choic
     """
     _put_tokenizer(plan.scratch, plan.tokenizer.json.encode())
     fast = is_fast_equal(plan.tokenizer.json)
+    stages = WorkingStages(purpose="the export", scratch=plan.scratch, pool=pool, progress=progress)
     if plan.mix is None:
         return Choice(
             order=plan.order,
             mixes=(None,) * len(plan.groups),
             realised=(),
             fast=fast,
-            summary=run_step.StepSummary(made=0, already=0),
-            made=(),
+            stages=stages,
         )
     step = Step(name="select", version=2, recipe=plan.recipe)
     parts = [_select_part(plan, plan.mix, group, fast=fast) for group in plan.groups]
-    summary = _run(plan.scratch, step, parts, select_work, pool, progress, ())
     selections, encoded = [], []
-    for part in parts:
-        selection, *ids = _outputs(plan.scratch, step, part)
+    for part, manifest in zip(parts, stages.run(step, parts, select_work), strict=True):
+        selection, *ids = _outputs(part, manifest)
         selections.append(selection)
         encoded.append(ids[0] if ids else None)
     solved = solve(plan.scratch, plan.mix, selections, encoded, plan.order.seed)
@@ -153,20 +145,17 @@ def choose(plan: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> Choic
         mixes=solved.tasks,
         realised=solved.realised,
         fast=fast,
-        summary=summary,
-        made=((step, parts),),
+        stages=stages,
     )
 
 
-def make_shards(
-    plan: ShardingPlan, choice: Choice, *, pool: WorkerPool, progress: Progress
-) -> tuple[tuple[ShardFile, ...], run_step.StepSummary]:
+def make_shards(plan: ShardingPlan, choice: Choice) -> tuple[ShardFile, ...]:
     """Make the wanted shards that are missing or damaged. Return all wanted ones.
 
     Raise `ThresherError` if a shard cannot be made, and `DamagedWorkingFiles` if that is because of working files; then
     they are made again by a second call.
     """
-    scratch = plan.scratch
+    stages = choice.stages
     plan = replace(plan, order=choice.order)
     layouts = _layouts(plan)
     tokenize = Step(name="tokenize", version=3, recipe=plan.recipe)
@@ -174,34 +163,32 @@ def make_shards(
         _tokenize_part(plan, group, layouts, mix, fast=choice.fast)
         for group, mix in zip(plan.groups, choice.mixes, strict=True)
     ]
-    made = [*choice.made]
-    ran = _run(scratch, tokenize, pieces, tokenize_work, pool, progress, made)
-    made.append((tokenize, pieces))
+    written, counts = [], []
+    for part, manifest in zip(pieces, stages.run(tokenize, pieces, tokenize_work), strict=True):
+        written.append(_outputs(part, manifest))
+        counts.append(manifest.counts)
     regions: dict[str, list[_Region]] = {}
     merge = Step(name="merge", version=1, recipe=plan.recipe)
     for at, layout in enumerate(layouts):
-        runs = tuple(_outputs(scratch, tokenize, piece)[at] for piece in pieces)
-        found = [_Region(range(plan.order.total), runs)]
+        found = [_Region(range(plan.order.total), tuple(outputs[at] for outputs in written))]
         level = 0
         while max(len(region.runs) for region in found) > FAN_IN:
             level += 1
             buckets = [bucket for region in found for bucket in _buckets(region, layout, level)]
             parts = [part for bucket in buckets for part in bucket.parts]
-            ran = ran.plus(_run(scratch, merge, parts, merge_work, pool, progress, made))
-            made.append((merge, parts))
+            manifests = stages.run(merge, parts, merge_work)
             found = [
-                _Region(bucket.places, tuple(_outputs(scratch, merge, part)[0] for part in bucket.parts))
+                _Region(bucket.places, tuple(next(manifests).outputs[0] for _ in bucket.parts))
                 for bucket in buckets
             ]
         regions[layout.order] = found
-    specs = plan.wanted
-    if specs is None:
-        counts = [_manifest_counts(scratch, tokenize, piece) for piece in pieces]
-        specs = tuple(_all_shards(plan, counts))
+    specs = tuple(_all_shards(plan, counts)) if plan.wanted is None else plan.wanted
     shard = Step(name="shard", version=3, recipe=plan.recipe)
     numbered = [_shard_part(plan, spec, regions[order_of(FORMATS[spec.format])]) for spec in specs]
-    ran = ran.plus(_run(scratch, shard, numbered, shard_work, pool, progress, made))
-    return tuple(_line(scratch, shard, part) for part in numbered), ran
+    return tuple(
+        _line(plan.scratch, part, manifest)
+        for part, manifest in zip(numbered, stages.run(shard, numbered, shard_work), strict=True)
+    )
 
 
 def _layouts(plan: ShardingPlan) -> tuple[LayoutTask, ...]:
@@ -378,42 +365,11 @@ def _put_tokenizer(scratch: Store, data: bytes) -> None:
         scratch.put(TOKENIZER, data)
 
 
-def _run(  # noqa: PLR0913 - those of `run_step`, and what its parts read
-    scratch: Store,
-    step: Step,
-    parts: Sequence[Part],
-    work: WorkFunction,
-    pool: WorkerPool,
-    progress: Progress,
-    made: Sequence[tuple[Step, Sequence[Part]]],
-) -> run_step.StepSummary:
-    """Make all parts of a step: those that are missing, and those of an earlier attempt that are damaged now. If a part
-    fails, look for the cause in the parts `made` before.
-    """
-    unseal_damaged(scratch, step, parts, progress)
-    ran = run_step.run_step(scratch, step, parts, work, pool=pool, progress=progress, retry=True)
-    if ran.quarantined and sum(unseal_damaged(scratch, *before, progress) for before in made):
-        raise DamagedWorkingFiles(
-            f"working files of the export were damaged while it ran ({ran.quarantined[0].reason}); "
-            "check the disk, and run the same command again"
-        )
-    ran.require_all()
-    return ran
-
-
-def _outputs(scratch: Store, step: Step, part: Part) -> tuple[Output, ...]:
+def _outputs(part: Part, manifest: Manifest) -> tuple[Output, ...]:
     """Return the outputs of a sealed part in the order of `part.writes`."""
-    manifest = run_step.sealed_manifest(scratch, step, part)
-    assert manifest is not None
     by_name = {output.name: output for output in manifest.outputs}
     return tuple(by_name[name] for name in part.writes)
 
 
-def _manifest_counts(scratch: Store, step: Step, part: Part) -> Mapping[str, int]:
-    manifest = run_step.sealed_manifest(scratch, step, part)
-    assert manifest is not None
-    return manifest.counts
-
-
-def _line(scratch: Store, step: Step, part: Part) -> ShardFile:
-    return shard_file(json.loads(sealed_reading.read_sealed(scratch, _outputs(scratch, step, part)[-1])))
+def _line(scratch: Store, part: Part, manifest: Manifest) -> ShardFile:
+    return shard_file(json.loads(sealed_reading.read_sealed(scratch, _outputs(part, manifest)[-1])))

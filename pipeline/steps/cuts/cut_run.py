@@ -10,20 +10,20 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from filters.dedup import repeat_rows
 from pipeline.configuration import DedupConfig
-from pipeline.dedup_index.index_runs import KEY_RANGE, RunRef, run_ref
+from pipeline.dedup_index.index_runs import COPIES, RunRef, key_ranges, run_ref
 from pipeline.engine import run_step
-from pipeline.engine.damaged_parts import unseal_damaged
 from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.run_step import StepSummary
 from pipeline.engine.step import Part, Step
 from pipeline.engine.task import WorkFunction
+from pipeline.engine.working_stages import WorkingStages
 from pipeline.steps.cuts.cut_pieces import CutPiece, inputs_of, pieces_of
 from pipeline.steps.cuts.cut_results import (
     CUTS,
@@ -42,12 +42,10 @@ from pipeline.steps.cuts.cut_stages import TABLES, CutSettings, CutTask, stage_w
 from pipeline.steps.cuts.cut_tables import CutTablesTask, tables_work
 from pipeline.steps.verdicts.removed_documents import removed_ids
 from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
-from pipeline.terminal.progress import Progress
+from pipeline.terminal.progress import Progress, SilentProgress
 from storage.manifest import Input, Manifest, Output, seal
 from storage.store import Store
 
-COPIES = 8
-"""Bytes of memory that a range takes for each byte of its rows, as in the index."""
 TEXT_COPIES = 40
 """Bytes of memory that a piece takes for each byte of its texts, if all of it repeats: a row of 47 bytes for each word
 of 6 bytes, sorted and joined with the first ones."""
@@ -86,9 +84,8 @@ def run(  # noqa: PLR0913 - what decides, and what runs it
         return done, StepSummary(made=0, already=1)
     # Pieces and ranges follow from the memory too.
     scratch = store.substore(f"{WORK_FOLDER}/{whole.name}-{config.memory}")
-    going = _Run(
-        store=store, scratch=scratch, step=now, settings=settings(config), pool=pool, progress=progress
-    )
+    stages = WorkingStages(purpose="the cuts", scratch=scratch, pool=pool, progress=SilentProgress())
+    going = _Run(store=store, step=now, settings=settings(config), stages=stages, progress=progress)
     pieces = _pieces(store, judged, removed, config.memory // TEXT_COPIES)
     progress.start("cut", total=None)
     slices = _slices(going, pieces)
@@ -105,7 +102,7 @@ def run(  # noqa: PLR0913 - what decides, and what runs it
     )
     seal(store, manifest)
     delete_superseded(store, manifest)
-    return manifest, going.summary
+    return manifest, stages.summary
 
 
 @dataclass(slots=True, kw_only=True)
@@ -113,15 +110,13 @@ class _Run:
     """A run of the stages."""
 
     store: Store
-    scratch: Store
     step: Step
     settings: CutSettings
-    pool: WorkerPool
+    stages: WorkingStages
     progress: Progress
-    made: list[tuple[Step, Sequence[Part]]] = field(default_factory=list)
+    """Shows stages, because a run has many parts of different kinds."""
     sealed: dict[str, Output] = field(default_factory=dict)
     """Working files by name."""
-    summary: StepSummary = field(default_factory=lambda: StepSummary(made=0, already=0))
 
 
 def _pieces(store: Store, judged: Sequence[JudgedPart], removed: Manifest, text_bytes: int) -> list[CutPiece]:
@@ -199,12 +194,9 @@ def _by_piece(
 def _by_hash(going: _Run, stage: str, runs: Mapping[int, RunRef], row_bytes: int) -> tuple[RunRef, ...]:
     """Run a stage with one part a range of hashes, and return the runs that have rows."""
     rows = sum(run.rows for run in runs.values())
-    count = -(-rows * row_bytes * COPIES // going.step.memory) or 1
     tasks = []
-    for at, (start, stop) in enumerate(pairwise(KEY_RANGE.stop * at // count for at in range(count + 1))):
-        task = CutTask(
-            stage=stage, settings=going.settings, keys=range(start, stop), runs=tuple(runs.values())
-        )
+    for at, keys in enumerate(key_ranges(rows * row_bytes * COPIES, going.step.memory)):
+        task = CutTask(stage=stage, settings=going.settings, keys=keys, runs=tuple(runs.values()))
         tasks.append(_stage_part(going, f"{stage}/{at:06d}", task))
     return tuple(run for runs in _made(going, tasks) for run in runs if run is not None)
 
@@ -255,7 +247,7 @@ def _made(going: _Run, parts: Sequence[Part]) -> list[list[RunRef | None]]:
         types = tuple(TABLES.get(part.parameters.stage, {}).values()) or (None,)
         found.append(
             [
-                _ref(going.scratch, outputs[name], dtype) if outputs[name].rows else None
+                _ref(going.stages.scratch, outputs[name], dtype) if outputs[name].rows else None
                 for name, dtype in zip(part.writes, types, strict=True)
             ]
         )
@@ -275,39 +267,11 @@ def _writes(stage: str) -> tuple[str, ...]:
 
 
 def _run(going: _Run, parts: Sequence[Part], work: WorkFunction) -> Iterator[Manifest]:
-    """Make the parts of a stage, and yield their Manifests. If one fails, damaged working files are unsealed, so that
-    the next run makes them again.
-    """
+    """Make the parts of a stage, and return their Manifests."""
     if not parts:
-        return
+        return iter(())
     name = parts[0].name.partition("/")[0]
     now = Step(name=f"{NAME}-{name}", version=VERSION, recipe=going.step.recipe, memory=going.step.memory)
-    unseal_damaged(going.scratch, now, parts, _Silent())
-    ran = run_step.run_step(going.scratch, now, parts, work, pool=going.pool, progress=_Silent(), retry=True)
-    going.summary = going.summary.plus(ran)
-    if ran.quarantined:
-        for before in going.made:
-            unseal_damaged(going.scratch, *before, _Silent())
-    ran.require_all()
-    going.made.append((now, parts))
+    manifests = going.stages.run(now, parts, work)
     going.progress.advance(name)
-    for part in parts:
-        manifest = run_step.sealed_manifest(going.scratch, now, part)
-        assert manifest is not None
-        yield manifest
-
-
-class _Silent:
-    """Progress of the parts of a stage; only stages are shown."""
-
-    def start(self, title: str, total: int | None) -> None:
-        pass
-
-    def advance(self, note: str = "", by: int = 1, total: int | None = None) -> None:
-        pass
-
-    def print_line(self, line: str) -> None:
-        pass
-
-    def stop(self) -> None:
-        pass
+    return manifests

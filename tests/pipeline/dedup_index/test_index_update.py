@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from core import CorruptData, InputError
+from core import CorruptData, InputError, ThresherError
 from filters.dedup.document_rows import DAY_MS
 from filters.dedup.signature import minhash, signature_version, text_hash
 from pipeline.configuration import DedupConfig
@@ -264,6 +264,30 @@ def test_a_flipped_or_missing_run_is_an_error_that_names_it(tmp_path, run, table
     path.unlink()
     with pytest.raises(CorruptData, match=f"{name} is missing"):
         run(store)
+
+
+@pytest.mark.parametrize("stage", ["members", "candidates"])
+def test_a_working_file_that_is_damaged_during_a_run_is_made_again_by_the_next(tmp_path, pool, run, stage):
+    for name in ("whole", "damaged"):
+        put_part(DirectoryStore(tmp_path / name), "main", "part-0", corpus(120, seed=9))
+    flipped = []
+
+    class Flipping(LineProgress):
+        def advance(self, note="", by=1, total=None):
+            if note == f"enter/{stage}" and not flipped:
+                files = (tmp_path / "damaged/dedup-work").rglob(f"{stage}-*.npy")
+                path = max(files, key=lambda file: file.stat().st_size)
+                data = bytearray(path.read_bytes())
+                data[len(data) // 2] ^= 1
+                path.chmod(0o644)
+                path.write_bytes(data)
+                flipped.append(path)
+
+    store = DirectoryStore(tmp_path / "damaged")
+    with pytest.raises(ThresherError, match=rf"working files of deduplication were damaged.*{stage}-"):
+        dedup.run(store, ["main"], SMALL, pool=pool, progress=Flipping())
+    assert flipped
+    assert run(store) == run(DirectoryStore(tmp_path / "whole"))
 
 
 def test_an_index_of_other_settings_is_not_taken(tmp_path, run):

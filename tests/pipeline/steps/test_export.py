@@ -15,6 +15,7 @@ from tokenizers import AddedToken, Tokenizer
 from core import InputError
 from pipeline.commands.results import dataset_body, dataset_line
 from pipeline.commands.step_commands import ShardFormat
+from pipeline.engine.working_stages import WorkingStages
 from pipeline.integrity.export_audit import repair_dataset, verify_dataset
 from pipeline.reports.mix_plot import check_plot, draw_mix
 from pipeline.steps import export_plan, selecting, sharding
@@ -51,7 +52,7 @@ def test_a_tokenizer_that_was_changed_between_two_attempts_is_replaced(exported,
         raise KeyboardInterrupt
 
     with monkeypatch.context() as stopped:
-        stopped.setattr(sharding, "_run", stop)
+        stopped.setattr(WorkingStages, "run", stop)
         with pytest.raises(KeyboardInterrupt):
             exported()
     (tokenizer,) = exported.directory.rglob(f"out/.work/*/*/{TOKENIZER}")
@@ -138,13 +139,13 @@ def test_neither_groups_nor_levels_of_merging_change_a_byte(exported, monkeypatc
     assert contents(exported("groups", **options)) == plain
     monkeypatch.setattr(sharding, "FAN_IN", 2)
     levels = Counter()
-    run = sharding._run
+    run = WorkingStages.run
 
-    def counted(scratch, step, parts, *rest):
+    def counted(stages, step, parts, work):
         levels[step.name] += 1
-        return run(scratch, step, parts, *rest)
+        return run(stages, step, parts, work)
 
-    monkeypatch.setattr(sharding, "_run", counted)
+    monkeypatch.setattr(WorkingStages, "run", counted)
     assert contents(exported("levels", **options)) == plain
     assert levels["merge"] >= 4  # five groups, merged by two: two levels of both orders
 

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from core import Conflict, InputError
+from pipeline.engine.working_stages import WorkingStages
 from pipeline.steps import export, export_directory, export_plan, sharding
 from pipeline.steps.export_plan import ExportOptions
 from pipeline.terminal.progress import LineProgress
@@ -107,17 +108,17 @@ def test_working_files_that_are_damaged_while_the_export_runs_are_made_again(
     exported, made, monkeypatch, step
 ):
     _, expected = made
-    run, damaged = sharding._run, []
+    run, damaged = WorkingStages.run, []
 
-    def damage_first(scratch, now, *rest):
+    def damage_first(stages, now, *rest):
         if now.name == step and not damaged:
             kind = {"tokenize": "encoded", "shard": "runs"}[step]
-            damaged.extend(files_of(scratch.root, kind))
+            damaged.extend(files_of(stages.scratch.root, kind))
             for path in damaged:
                 path.write_bytes(path.read_bytes()[:-40])
-        return run(scratch, now, *rest)
+        return run(stages, now, *rest)
 
-    monkeypatch.setattr(sharding, "_run", damage_first)
+    monkeypatch.setattr(WorkingStages, "run", damage_first)
     assert contents(exported(**OPTIONS)) == expected
     assert damaged
 
