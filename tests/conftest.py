@@ -51,7 +51,7 @@ def has_room_in_memory() -> bool:
     return found.f_bavail * found.f_frsize >= ROOM_BYTES and not found.f_flag & os.ST_NOEXEC
 
 
-# Tests make some hundred thousand small files, and most are synced: on a disk that is a third of the time of the tests.
+# Tests make some hundred thousand files and sync most of them: on a disk, those that store much take half as long again.
 if has_room_in_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
