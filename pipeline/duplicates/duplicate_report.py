@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from filters.dedup.clusters import cluster_roots
 from filters.dedup.dedup_rows import ID, WITNESS, find
-from filters.dedup.zsets import Rows, sort_order, starts_of
+from filters.dedup.zsets import IntArray, Rows, sort_order, starts_of
 from pipeline.domains import domain_of
 from pipeline.duplicates.cut_summary import CutSummary
 from pipeline.steps.verdicts.verdict_sets import judged_parts
@@ -81,17 +81,11 @@ def duplicate_report(
     a table is damaged.
     """
     removals = _removals(store, removed)
-    roots = cluster_roots(removals)
-    order = sort_order(roots, ID)
-    starts = starts_of(roots[order], ID)
-    stays = roots[order][starts]
-    sizes = np.diff(np.append(starts, len(roots)))
-    cluster = np.empty(len(roots), np.int64)
-    cluster[order] = np.repeat(np.arange(len(stays)), sizes)
+    stays, sizes, cluster = _clusters(removals)
     largest = np.argsort(-sizes, kind="stable")[:CLUSTERS].tolist()
     source_of_stays = np.full(len(stays), -1, np.int16)
     source_of_removed = np.full(len(removals), -1, np.int16)
-    documents, gone = Counter[str](), Counter[str]()
+    domains = _DomainCounts()
     counts = [0] * len(sources)
     urls: dict[int, str] = {}
     members: dict[int, list[str]] = {at: [] for at in largest}
@@ -101,10 +95,7 @@ def duplicate_report(
         source_of_removed[is_removed[is_removed >= 0]] = number
         source_of_stays[is_stay[is_stay >= 0]] = number
         for url, at, stay in zip(places, is_removed.tolist(), is_stay.tolist(), strict=True):
-            domain = domain_of(url)
-            domain = domain if domain in documents or len(documents) < MAX_DOMAINS else OTHERS
-            documents[domain] += 1
-            gone[domain] += at >= 0
+            domains.add(url, is_removed=at >= 0)
             if stay in members:
                 urls[stay] = url
             elif at >= 0 and int(cluster[at]) in members and len(members[int(cluster[at])]) < MEMBERS:
@@ -125,13 +116,46 @@ def duplicate_report(
             )
             for at in largest
         ),
-        domains=tuple(
-            DomainDuplicates(domain=domain, documents=documents[domain], removed=count)
-            for domain, count in sorted(gone.items(), key=lambda item: (-item[1], item[0]))[:DOMAINS]
-            if count
-        ),
+        domains=domains.worst(),
         matrix=tuple(map(tuple, matrix.tolist())),
     )
+
+
+def _clusters(removals: Rows) -> tuple[Rows, IntArray, IntArray]:
+    """Return the documents that stay, how many removals each stands for, and for each removal the number of its
+    document that stays.
+    """
+    roots = cluster_roots(removals)
+    order = sort_order(roots, ID)
+    starts = starts_of(roots[order], ID)
+    stays = roots[order][starts]
+    sizes = np.diff(np.append(starts, len(roots)))
+    cluster = np.empty(len(roots), np.int64)
+    cluster[order] = np.repeat(np.arange(len(stays)), sizes)
+    return stays, sizes, cluster
+
+
+class _DomainCounts:
+    """Documents and removals by registered domain. Those beyond the first `MAX_DOMAINS` count together."""
+
+    def __init__(self) -> None:
+        self._documents, self._removed = Counter[str](), Counter[str]()
+
+    def add(self, url: str, *, is_removed: bool) -> None:
+        """Count a document."""
+        domain = domain_of(url)
+        domain = domain if domain in self._documents or len(self._documents) < MAX_DOMAINS else OTHERS
+        self._documents[domain] += 1
+        self._removed[domain] += is_removed
+
+    def worst(self) -> tuple[DomainDuplicates, ...]:
+        """Return the `DOMAINS` domains with the most removals."""
+        ordered = sorted(self._removed.items(), key=lambda item: (-item[1], item[0]))[:DOMAINS]
+        return tuple(
+            DomainDuplicates(domain=domain, documents=self._documents[domain], removed=count)
+            for domain, count in ordered
+            if count
+        )
 
 
 def _removals(store: Store, removed: Manifest) -> Rows:

@@ -179,7 +179,6 @@ class Controller:
             state = replace(state, wanted=replace(state.wanted, is_stopping=True))
         if not state.wanted.is_stopping:
             await self._export_if_due(lease, state, stats)
-        gate = await self._frontier.backlog.gate_state()
         settings = self._project.config.fleet
         rules = Rules(
             limits=settings.limits,
@@ -187,17 +186,7 @@ class Controller:
             release_after_s=settings.release_after,
             capacity=capacity,
         )
-        observed = Observed(
-            now_s=time.monotonic(),
-            state=state,
-            is_drained=stats.is_drained,
-            is_gate_open=gate is None or not gate.shut,
-            ready_hosts=await fleet.ready_hosts(),
-            leased=stats.leased + stats.robots,
-            backlog=gate.estimate if gate is not None else 0,
-            backlog_limit=gate.limit if gate is not None else 0,
-        )
-        decided = fleet_plan.plan(rules, observed, self._memory)
+        decided = fleet_plan.plan(rules, await self._observe(state, stats), self._memory)
         await self._see_off_dead(lease, state)
         await self._act(lease, state, decided)
         self._memory = decided.memory
@@ -206,6 +195,19 @@ class Controller:
             await fleet.release(lease, forget_numbers=was_asked or self._ends_by_itself)
             return True
         return None
+
+    async def _observe(self, state: FleetState, stats: Stats) -> Observed:
+        gate = await self._frontier.backlog.gate_state()
+        return Observed(
+            now_s=time.monotonic(),
+            state=state,
+            is_drained=stats.is_drained,
+            is_gate_open=gate is None or not gate.shut,
+            ready_hosts=await self._frontier.fleet.ready_hosts(),
+            leased=stats.leased + stats.robots,
+            backlog=gate.estimate if gate is not None else 0,
+            backlog_limit=gate.limit if gate is not None else 0,
+        )
 
     async def _act(self, lease: ControllerLease, state: FleetState, decided: Plan) -> None:
         fleet = self._frontier.fleet

@@ -224,30 +224,37 @@ def _read_input(target: _Target, input_file: InputFile, path: Path) -> IngestRes
         )
         if entry is not None and entry.read_options is not None:
             require_same_reading(origin, target.source, entry.read_options)
-        if entry is not None and not entry.stem:
-            is_shared = entry.read_options is not None
-            return IngestResult(
-                name=name, kind=kind.short_name, status="known", counts=entry.counts, is_shared=is_shared
-            )
-        if entry is None and kind.is_warc:
-            copied = _seal_copy(target.store, target.source, name, path, identity)
-            if copied is not None:
-                target.inventory.put(identity, InventoryEntry(name=name, counts=copied.counts))
-                return IngestResult(name=name, kind=kind.short_name, status="added", counts=copied.counts)
-        if entry is None and target.inventory.has_name(name):
-            raise InputError(
-                f"ingest {name}: {target.source} holds another file of that name; rename one of them"
-            )
-        is_small = entry is None and not kind.is_archive and path.stat().st_size <= SMALL
-        if is_small and target.small.add(origin, read_items(file, name, kind)):
-            target.inventory.put(
-                identity,
-                InventoryEntry(
-                    name=name, counts=target.small.listed[-1].counts, read_options=origin.reading_options
-                ),
-            )
-            return _SmallFile(file=input_file, kind=kind, origin=origin)
-        return _seal_alone(target, name, origin, kind, file)
+        if entry is None:
+            return _add_new(target, input_file, path, origin, kind, file)
+        if entry.stem:  # some of its archive files may be missing
+            return _seal_alone(target, name, origin, kind, file)
+        is_shared = entry.read_options is not None
+        return IngestResult(
+            name=name, kind=kind.short_name, status="known", counts=entry.counts, is_shared=is_shared
+        )
+
+
+def _add_new(
+    target: _Target, input_file: InputFile, path: Path, origin: Origin, kind: InputKind, file: BinaryIO
+) -> IngestResult | _SmallFile:
+    """Add a file that the source does not hold: as a copy, among small files, or in archive files of its own."""
+    name, identity = input_file.name, origin.identity
+    if kind.is_warc:
+        copied = _seal_copy(target.store, target.source, name, path, identity)
+        if copied is not None:
+            target.inventory.put(identity, InventoryEntry(name=name, counts=copied.counts))
+            return IngestResult(name=name, kind=kind.short_name, status="added", counts=copied.counts)
+    if target.inventory.has_name(name):
+        raise InputError(
+            f"ingest {name}: {target.source} holds another file of that name; rename one of them"
+        )
+    is_small = not kind.is_archive and path.stat().st_size <= SMALL
+    if is_small and target.small.add(origin, read_items(file, name, kind)):
+        counts = target.small.listed[-1].counts
+        entry = InventoryEntry(name=name, counts=counts, read_options=origin.reading_options)
+        target.inventory.put(identity, entry)
+        return _SmallFile(file=input_file, kind=kind, origin=origin)
+    return _seal_alone(target, name, origin, kind, file)
 
 
 def _seal_alone(target: _Target, name: str, origin: Origin, kind: InputKind, file: BinaryIO) -> IngestResult:

@@ -121,6 +121,15 @@ class ExportPlan:
         return id_bytes_of(self.tokenizer.largest_id + 1)
 
 
+class _KeptDocuments(NamedTuple):
+    """What an export reads."""
+
+    groups: tuple[DocumentGroup, ...]
+    rows: tuple[int, ...]
+    """Documents of each source."""
+    text_bytes: int
+
+
 def make_plan(
     store: Store,
     sources: Sequence[str],
@@ -136,57 +145,14 @@ def make_plan(
     options = options or ExportOptions()
     eos = end_token(tokenizer, options.eos)
     (table,) = removed.outputs
-    groups: list[DocumentGroup] = []
-    rows: list[int] = []
-    signed = text_bytes = 0
     if options.mix is not None:
         check_columns(options.mix, _measurement_names(store, sources))
-    with removed_ids(store, table) as gone, _witnesses(store, table, options.mix) as witnesses:
-        for component, source in enumerate(sources):
-            first, waiting, waiting_bytes = 0, list[ExportPart](), 0
-            for judged in cut_parts(judged_parts(store, source, options.verdict_set), cut):
-                part, part_signed, part_bytes = _export_part(store, judged, gone, witnesses)
-                signed += part_signed
-                text_bytes += part_bytes
-                waiting.append(part)
-                waiting_bytes += part_bytes
-                if waiting_bytes >= GROUP_TEXT_BYTES:
-                    first = _close_group(groups, waiting, component, first)
-                    waiting, waiting_bytes = [], 0
-            rows.append(_close_group(groups, waiting, component, first))
-    if sum(rows) != signed - table.rows:
-        raise CorruptData(f"{table.name}: its removals do not fit the kept documents; run dedup again")
+    documents = _kept_documents(store, sources, table, options, cut)
     recipe = {
-        "tokenizer": {
-            **tokenizer.recipe,
-            "dtype": f"uint{8 * id_bytes_of(tokenizer.largest_id + 1)}",
-            "eos": eos,
-        },
-        "order": {"permutation": "feistel-4", "seed": SEED},
-        "formats": list(options.formats),
-        "shard_bytes": {name: options.shard_bytes or FORMATS[name].shard_bytes for name in options.formats},
-        "text": options.with_text,
-        "packing": None
-        if options.pack is None
-        else {"kind": options.packing, "length": options.pack, "pad_id": 0 if eos is None else eos},
-        "mix": None if options.mix is None else mix_recipe(options.mix),
+        **_chosen(tokenizer, options, eos),
         "sources": list(sources),
         "dedup": {**removed.recipe, **({} if cut is None else {"cut": dict(cut.recipe)})},
     }
-    inputs = (
-        *(
-            span
-            for group in groups
-            for part in group.parts
-            for span in (
-                part.documents,
-                part.signatures,
-                part.verdicts,
-                *((part.measurements,) if options.mix is not None else ()),
-            )
-        ),
-        Input(name=table.name, sha256=table.sha256),
-    )
     return ExportPlan(
         storage=store,
         tokenizer=tokenizer,
@@ -194,11 +160,14 @@ def make_plan(
         eos=eos,
         sources=tuple(sources),
         recipe=recipe,
-        inputs=inputs,
-        groups=tuple(groups),
+        inputs=(
+            *_tables(documents.groups, with_measurements=options.mix is not None),
+            Input(name=table.name, sha256=table.sha256),
+        ),
+        groups=documents.groups,
         components=tuple(sources) if options.mix is None else sources_of(options.mix),
-        order=Order(rows=tuple(rows), seed=SEED),
-        text_bytes=text_bytes,
+        order=Order(rows=documents.rows, seed=SEED),
+        text_bytes=documents.text_bytes,
     )
 
 
@@ -224,6 +193,62 @@ def row_schema(options: ExportOptions, kind: Format) -> pa.Schema:
     if options.pack is not None and not kind.is_by_source:
         return PACKED_ROW
     return DOCUMENT_ROW if options.with_text and kind.holds_text else without_text(DOCUMENT_ROW)
+
+
+def _chosen(tokenizer: TokenizerFile, options: ExportOptions, eos: int | None) -> dict[str, Any]:
+    """Return the part of the recipe that the user chose."""
+    packing = None
+    if options.pack is not None:
+        packing = {"kind": options.packing, "length": options.pack, "pad_id": 0 if eos is None else eos}
+    return {
+        "tokenizer": {
+            **tokenizer.recipe,
+            "dtype": f"uint{8 * id_bytes_of(tokenizer.largest_id + 1)}",
+            "eos": eos,
+        },
+        "order": {"permutation": "feistel-4", "seed": SEED},
+        "formats": list(options.formats),
+        "shard_bytes": {name: options.shard_bytes or FORMATS[name].shard_bytes for name in options.formats},
+        "text": options.with_text,
+        "packing": packing,
+        "mix": None if options.mix is None else mix_recipe(options.mix),
+    }
+
+
+def _tables(groups: Sequence[DocumentGroup], *, with_measurements: bool) -> Iterator[Input]:
+    """Yield the tables that the parts of groups are read from."""
+    for group in groups:
+        for part in group.parts:
+            yield from (part.documents, part.signatures, part.verdicts)
+            if with_measurements:
+                yield part.measurements
+
+
+def _kept_documents(
+    store: Store, sources: Sequence[str], table: Output, options: ExportOptions, cut: Manifest | None
+) -> _KeptDocuments:
+    """Number the documents that no row of `table`, the removals, names. Raise `CorruptData` if the removals do not fit
+    them.
+    """
+    groups: list[DocumentGroup] = []
+    rows: list[int] = []
+    signed = text_bytes = 0
+    with removed_ids(store, table) as gone, _witnesses(store, table, options.mix) as witnesses:
+        for component, source in enumerate(sources):
+            first, waiting, waiting_bytes = 0, list[ExportPart](), 0
+            for judged in cut_parts(judged_parts(store, source, options.verdict_set), cut):
+                part, part_signed, part_bytes = _export_part(store, judged, gone, witnesses)
+                signed += part_signed
+                text_bytes += part_bytes
+                waiting.append(part)
+                waiting_bytes += part_bytes
+                if waiting_bytes >= GROUP_TEXT_BYTES:
+                    first = _close_group(groups, waiting, component, first)
+                    waiting, waiting_bytes = [], 0
+            rows.append(_close_group(groups, waiting, component, first))
+    if sum(rows) != signed - table.rows:
+        raise CorruptData(f"{table.name}: its removals do not fit the kept documents; run dedup again")
+    return _KeptDocuments(tuple(groups), tuple(rows), text_bytes)
 
 
 def _close_group(groups: list[DocumentGroup], parts: Sequence[ExportPart], component: int, first: int) -> int:

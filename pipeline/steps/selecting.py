@@ -132,12 +132,7 @@ def solve(
     Raise `InputError` if a source has no document.
     """
     candidates = _Candidates(store, mix, selections, seed)
-    bounds = [
-        factor_bounds(float(lightest), float(heaviest), int(count), source.repeat)
-        for source, lightest, heaviest, count in zip(
-            mix.source, candidates.lightest, candidates.heaviest, candidates.totals, strict=True
-        )
-    ]
+    bounds = candidates.bounds()
     most = [int(amount) for amount in candidates.amounts(np.array(bounds)[:, 1:])[:, 0]]
     empty = [each.name for each, amount in zip(mix.source, most, strict=True) if not amount]
     if empty:
@@ -209,6 +204,15 @@ class _Candidates:
         """Documents of each source."""
         self.firsts = np.cumsum(counts, axis=0) - counts
         """Number of the first document of each group in each source."""
+
+    def bounds(self) -> list[tuple[float, float]]:
+        """Return the smallest and the largest factor that can matter for each source."""
+        return [
+            factor_bounds(float(lightest), float(heaviest), int(count), source.repeat)
+            for source, lightest, heaviest, count in zip(
+                self._mix.source, self.lightest, self.heaviest, self.totals, strict=True
+            )
+        ]
 
     def amounts(self, factors: FloatArray) -> FloatArray:
         """Return the tokens or documents of each source with factors of shape (sources, tries)."""

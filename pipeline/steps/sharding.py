@@ -121,9 +121,9 @@ def choose(plan: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> Choic
 
     Raise `InputError` if a source of the mix has no document.
     """
+    stages = WorkingStages(purpose="the export", scratch=plan.scratch, pool=pool, progress=progress)
     _put_tokenizer(plan.scratch, plan.tokenizer.json.encode())
     fast = is_fast_equal(plan.tokenizer.json)
-    stages = WorkingStages(purpose="the export", scratch=plan.scratch, pool=pool, progress=progress)
     if plan.mix is None:
         return Choice(
             order=plan.order,

@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from core import CorruptData, InputError, ThresherError
+from core import CorruptData, InputError
 from filters.dedup.document_rows import DAY_MS
 from filters.dedup.signature import minhash, signature_version, text_hash
 from pipeline.configuration import DedupConfig
 from pipeline.dedup_index import index_removals, index_state
 from pipeline.dedup_index.index_removals import RemovalsTask, removals_work
 from pipeline.engine.step import Part
+from pipeline.engine.working_stages import DamagedWorkingFiles
 from pipeline.steps import dedup
 from pipeline.terminal.progress import LineProgress
 from storage import tables
@@ -284,7 +285,7 @@ def test_a_working_file_that_is_damaged_during_a_run_is_made_again_by_the_next(t
                 flipped.append(path)
 
     store = DirectoryStore(tmp_path / "damaged")
-    with pytest.raises(ThresherError, match=rf"working files of deduplication were damaged.*{stage}-"):
+    with pytest.raises(DamagedWorkingFiles, match=rf"working files of deduplication were damaged.*{stage}-"):
         dedup.run(store, ["main"], SMALL, pool=pool, progress=Flipping())
     assert flipped
     assert run(store) == run(DirectoryStore(tmp_path / "whole"))
