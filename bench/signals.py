@@ -38,17 +38,19 @@ from bench.labelled.published_sets import personal_data, toxic_texts
 from filters.signals.classifier_rule import ClassifierRule
 from filters.signals.contamination import ContaminationRule, KnownHashes, benchmark_hashes
 from filters.signals.fasttext_file import load_classifier
-from filters.signals.kenlm_file import load_scorer
+from filters.signals.kenlm_file import load_pieces, load_scorer
 from filters.signals.licenses import LicenseRule, statements
-from filters.signals.perplexity import PerplexityRule, model_lines
+from filters.signals.perplexity import PerplexityRule, model_lines, normalized_lines
 from filters.signals.pii import PiiMasking
 from filters.signals.pseudonyms import KINDS
+from filters.signals.signal_settings import PerplexityModel
 from filters.signals.word_lists import Phrases, WordListRule, parse_list
 from filters.text import AnalyzedText
 from filters.training.classifier_training import TrainingOptions, train_classifier
 from filters.training.held_out import Quality
 from filters.training.held_out import quality as measured_quality
 from filters.training.kneser_ney import train_perplexity
+from filters.training.piece_training import train_pieces
 from filters.words import words
 
 SEED = 17
@@ -233,6 +235,12 @@ def speed(args) -> list[dict]:
     target = io.BytesIO()
     train_perplexity((line for text in texts[:300] for line in model_lines(text)), 5, target)
     scorer = load_scorer(target.getvalue())
+    words_model, pieces_model = PerplexityModel("", ""), PerplexityModel("", "", "pieces")
+    lines = [line for text in texts[:300] for line in normalized_lines(text)]
+    split = load_pieces(train_pieces(lines, 8000))
+    target = io.BytesIO()
+    train_perplexity((" ".join(split(line)) for line in lines), 5, target)
+    piece_scorer = load_scorer(target.getvalue())
     rules = (
         PiiMasking(),
         PiiMasking(kinds=("email", "ip")),
@@ -240,7 +248,8 @@ def speed(args) -> list[dict]:
         WordListRule(lists="", most=0, phrases=lambda _: phrases),
         ContaminationRule(benchmarks="", n=13, most=0, hashes=lambda _: known),
         ClassifierRule(name="quality", model="", label="good", classifier=lambda _: score),
-        PerplexityRule(model="", scorer=lambda _: scorer),
+        PerplexityRule(models=(words_model,), scorer=lambda _: scorer, pieces=lambda _: split),
+        PerplexityRule(models=(pieces_model,), scorer=lambda _: piece_scorer, pieces=lambda _: split),
     )
     characters = sum(map(len, texts))
     results = []

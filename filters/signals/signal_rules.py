@@ -1,16 +1,16 @@
 """The rules that `SignalSettings` switches on, in their order: cheap ones first, masking last."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
+from typing import Protocol, get_args
 
 from filters.signals import signal_thresholds  # noqa: F401 - it registers functions
 from filters.signals.classifier_rule import ClassifierRule
 from filters.signals.contamination import ContaminationRule, KnownHashes
 from filters.signals.licenses import LicenseRule
-from filters.signals.perplexity import MAX_PERPLEXITY, PerplexityRule
+from filters.signals.perplexity import HEAD, MAX_PERPLEXITY, PerplexityRule
 from filters.signals.pii import PiiMasking
 from filters.signals.pseudonyms import KINDS
-from filters.signals.signal_settings import SignalSettings
+from filters.signals.signal_settings import Bucket, SignalSettings
 from filters.signals.word_lists import Phrases, WordListRule
 from filters.text import Rule
 
@@ -32,6 +32,10 @@ class SignalFiles(Protocol):
 
     def scorer(self, name: str) -> Callable[[str], float]:
         """Return a function of a line: the log10 of its probability."""
+        ...
+
+    def pieces(self, name: str) -> Callable[[str], list[str]]:
+        """Return a function of a line: its pieces."""
         ...
 
 
@@ -71,6 +75,9 @@ class _NoFiles:
     def scorer(self, name: str) -> Callable[[str], float]:
         raise LookupError(name)
 
+    def pieces(self, name: str) -> Callable[[str], list[str]]:
+        raise LookupError(name)
+
 
 def _rules(settings: SignalSettings, files: SignalFiles) -> Iterator[Rule]:
     if settings.licenses:
@@ -104,10 +111,13 @@ def _rules(settings: SignalSettings, files: SignalFiles) -> Iterator[Rule]:
         )
     if settings.perplexity_model:
         yield PerplexityRule(
-            model=settings.perplexity_model,
+            models=settings.perplexity_models,
+            ends=settings.bucket_ends,
             least=settings.min_perplexity,
             most=settings.max_perplexity or MAX_PERPLEXITY,
+            most_bucket=HEAD + get_args(Bucket).index(settings.max_perplexity_bucket),
             scorer=files.scorer,
+            pieces=files.pieces,
         )
     if settings.mask:
         yield PiiMasking(kinds=settings.mask, regions=settings.mask_regions, key=settings.key)

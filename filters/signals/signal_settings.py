@@ -7,7 +7,7 @@ under their digests, and replaces the paths by the names there.
 import math
 import re
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal, NamedTuple
 
 from core.settings import Key, rule
 from filters.signals.pseudonyms import KINDS
@@ -24,6 +24,26 @@ _LICENSES = rule(
 _SHARE = rule(lambda share: 0 <= share <= 1, "must be between 0 and 1")
 _NGRAM = rule(lambda words: 4 <= words <= 50, "must be 4 to 50 words")
 _LIMIT = rule(lambda limit: 0 <= limit < math.inf, "must not be negative and must be finite")
+Bucket = Literal["head", "middle", "tail"]
+"""CCNet's names of thirds of a language, from low perplexity to high."""
+
+
+class PerplexityModel(NamedTuple):
+    """The stored files that measure the perplexity of texts in a language."""
+
+    language: str
+    """ISO 639 code; empty for texts in any language."""
+    kenlm: str
+    pieces: str = ""
+    """SentencePiece model; empty if the model of KenLM is over words."""
+
+
+class BucketEnds(NamedTuple):
+    """The perplexities at which the head and the middle of a language end; neither belongs to what it ends."""
+
+    language: str
+    head: float
+    middle: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +80,23 @@ class SignalSettings:
     quality_label: Annotated[str, Key("the label whose score counts")] = "good"
     min_quality: Annotated[float, _SHARE, Key("documents with a lower score are dropped")] = 0.5
     perplexity_model: Annotated[
-        str, Key("a KenLM model (ARPA or binary), such as `thresher train perplexity` makes")
+        str,
+        Key("a KenLM model (ARPA or binary); `{language}` in it stands for the code of the text's language"),
+    ] = ""
+    perplexity_pieces: Annotated[
+        str,
+        Key("the SentencePiece model whose pieces the KenLM model is over, as CCNet's; also by {language}"),
     ] = ""
     min_perplexity: Annotated[float, _LIMIT, Key("documents with a lower perplexity are dropped")] = 0.0
     max_perplexity: Annotated[
         float, _LIMIT, Key("documents with a higher perplexity are dropped; 0 sets no limit")
     ] = 0.0
+    perplexity_cutoffs: Annotated[
+        str, Key("a table of percentiles by language, such as CCNet's cutoff.csv: texts get a bucket")
+    ] = ""
+    max_perplexity_bucket: Annotated[
+        Bucket, Key('the last bucket that is kept: "head", "middle" or "tail"; see the guide')
+    ] = "tail"
     benchmarks: Annotated[
         tuple[str, ...], Key("files of benchmark texts (.jsonl, .json, .txt, also .gz and .zst)")
     ] = ()
@@ -75,3 +106,7 @@ class SignalSettings:
     ] = 0.0
     key: bytes = field(default=b"", repr=False)
     """The secret that `mask_key` names."""
+    perplexity_models: tuple[PerplexityModel, ...] = ()
+    """The stored files of `perplexity_model` and `perplexity_pieces`."""
+    bucket_ends: tuple[BucketEnds, ...] = ()
+    """What `perplexity_cutoffs` says."""

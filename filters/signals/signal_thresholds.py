@@ -1,5 +1,7 @@
 """Thresholds of the rules on signals, so that verdicts follow from stored measurements (`filters.thresholds`)."""
 
+from dataclasses import replace
+
 from filters.signals.classifier_rule import ClassifierRule
 from filters.signals.contamination import ContaminationRule
 from filters.signals.perplexity import PerplexityRule
@@ -31,6 +33,9 @@ def _(rule: PerplexityRule) -> tuple[Threshold, ...]:
     return (
         _minimum("low_perplexity", "perplexity", rule.least),
         _maximum("high_perplexity", "perplexity", rule.most),
+        replace(
+            _maximum("perplexity_bucket", "perplexity_bucket", rule.most_bucket), parameter="most_bucket"
+        ),
     )
 
 

@@ -17,11 +17,18 @@ import numpy as np
 
 from core import InputError
 from filters.signals.fasttext_file import load_classifier, load_predictor
-from filters.signals.kenlm_file import load_scorer
-from filters.signals.perplexity import model_lines, perplexity
+from filters.signals.kenlm_file import load_pieces, load_scorer
+from filters.signals.perplexity import (
+    model_lines,
+    normalized_lines,
+    perplexity,
+    piece_lines,
+    piece_perplexity,
+)
 from filters.training.classifier_training import TrainingOptions, train_classifier
 from filters.training.held_out import confusion, is_held_out, quality
 from filters.training.kneser_ney import train_perplexity
+from filters.training.piece_training import train_pieces
 from pipeline.training.text_sources import Example
 
 GOOD, BAD = "good", "bad"
@@ -88,25 +95,68 @@ def train_language(
     return _stored(out, data, {"model": "lid", **options.recipe}, (train, held), measures)
 
 
-def train_language_model(corpus: Sequence[Example], out: Path, share: float, order: int) -> TrainedModel:
-    """Train an n-gram model. Raise `InputError` if the corpus has no words, or more than memory should hold."""
-    train, held = _split(corpus, share)
-    if not train:
-        raise InputError(f"all {len(held)} texts are held out; give more texts, or hold back a smaller share")
+def train_language_model(
+    corpus: Sequence[Example], out: Path, share: float, order: int, pieces: bytes = b""
+) -> TrainedModel:
+    """Train an n-gram model of words, or of the pieces that the SentencePiece model `pieces` makes.
+
+    Raise `InputError` if the corpus has no words, or more than memory should hold, or if `pieces` is no model.
+    """
+    train, held = _split_corpus(corpus, share)
+    split = _loaded_pieces(pieces) if pieces else None
+    lines = (
+        line
+        for each in train
+        for line in (piece_lines(each.text, split) if split else model_lines(each.text))
+    )
     partial = _partial(out)
     try:
         with partial.open("wb") as file:
-            sizes = train_perplexity((line for each in train for line in model_lines(each.text)), order, file)
+            sizes = train_perplexity(lines, order, file)
     except ValueError as error:
         raise InputError(f"the corpus cannot be used: {error}") from None
     data = partial.read_bytes()
     score = load_scorer(data)
-    values = sorted(perplexity(score, each.text) for each in held)
+    found = (
+        piece_perplexity(score, split, each.text) if split else perplexity(score, each.text) for each in held
+    )
+    values = sorted(value for value in found if value is not None)
     measures: dict[str, Any] = dict(sizes)
     if values:
         third, median, two_thirds = np.quantile(values, [1 / 3, 0.5, 2 / 3]).tolist()
         measures |= {"median": median, "head_ends": third, "middle_ends": two_thirds}
-    return _stored(out, data, {"model": "perplexity", "order": order}, (train, held), measures)
+    recipe = {"model": "perplexity", "order": order}
+    if pieces:
+        recipe["pieces"] = hashlib.sha256(pieces).hexdigest()
+    return _stored(out, data, recipe, (train, held), measures)
+
+
+def train_piece_model(corpus: Sequence[Example], out: Path, share: float, size: int) -> TrainedModel:
+    """Train a SentencePiece model. Raise `InputError` if the corpus cannot be used."""
+    train, held = _split_corpus(corpus, share)
+    try:
+        data = train_pieces((line for each in train for line in normalized_lines(each.text)), size)
+    except ValueError as error:
+        raise InputError(f"the corpus cannot be used: {error}") from None
+    pieces = load_pieces(data)
+    counts = [(len(line), len(pieces(line))) for each in held for line in normalized_lines(each.text)]
+    characters, count = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
+    measures = {"characters_per_piece": characters / count} if count else {}
+    return _stored(out, data, {"model": "pieces", "size": size}, (train, held), measures)
+
+
+def _loaded_pieces(data: bytes) -> Callable[[str], list[str]]:
+    try:
+        return load_pieces(data)
+    except ValueError as error:
+        raise InputError(f"--pieces: {error}") from None
+
+
+def _split_corpus(corpus: Sequence[Example], share: float) -> tuple[list[Example], list[Example]]:
+    train, held = _split(corpus, share)
+    if not train:
+        raise InputError(f"all {len(held)} texts are held out; give more texts, or hold back a smaller share")
+    return train, held
 
 
 def _split(examples: Iterable[Example], share: float) -> tuple[list[Example], list[Example]]:

@@ -1,4 +1,4 @@
-"""`thresher train quality`, `lid`, `perplexity`: models from a user's own texts.
+"""`thresher train quality`, `lid`, `perplexity`, `pieces`: models from a user's own texts.
 
 A command imports modules when it runs, because `--help` and errors must appear at once.
 """
@@ -6,6 +6,7 @@ A command imports modules when it runs, because `--help` and errors must appear 
 from __future__ import annotations
 
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -143,6 +144,12 @@ def perplexity_command(
     corpus: Annotated[list[str], typer.Option("--corpus", help=f"Texts: {SOURCE_HELP}")],
     out: ModelOption,
     order: Annotated[int, typer.Option("--order", min=2, max=6, help="Use n-grams of up to N words.")] = 5,
+    pieces: Annotated[
+        Path | None,
+        typer.Option(
+            "--pieces", help="Use the pieces of this SentencePiece model instead of words, as CCNet."
+        ),
+    ] = None,
     held_out: ShareOption = 0.02,
     max_texts: MaxTextsOption = 200_000,
     project: ProjectOption = CURRENT_DIRECTORY,
@@ -158,8 +165,11 @@ def perplexity_command(
     """
     from pipeline.training.model_training import train_language_model
 
+    _require("kenlm")
     _check_out(out)
-    made = train_language_model(_texts(corpus, _opened(project, corpus), max_texts), out, held_out, order)
+    model = b"" if pieces is None else _piece_model(pieces)
+    texts = _texts(corpus, _opened(project, corpus), max_texts)
+    made = train_language_model(texts, out, held_out, order, model)
     found = made.measures
     line = (
         f"median perplexity {found['median']:.1f}; thirds end at {found['head_ends']:.1f} and"
@@ -168,6 +178,46 @@ def perplexity_command(
         else ""
     )
     _print(as_json, made, line)
+
+
+@app.command(name="pieces")
+def pieces_command(
+    corpus: Annotated[list[str], typer.Option("--corpus", help=f"Texts: {SOURCE_HELP}")],
+    out: ModelOption,
+    size: Annotated[int, typer.Option("--size", min=1, help="Make at most N pieces.")] = 65_536,
+    held_out: ShareOption = 0.02,
+    max_texts: MaxTextsOption = 200_000,
+    project: ProjectOption = CURRENT_DIRECTORY,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a SentencePiece model as CCNet does, for `filters.perplexity_pieces`.
+
+    \b
+    Example:
+      thresher train pieces --corpus wikipedia.jsonl.zst --out en.sp.model
+      thresher train perplexity --corpus wikipedia.jsonl.zst --pieces en.sp.model --out en.arpa
+    """
+    _require("sentencepiece")
+    from pipeline.training.model_training import train_piece_model
+
+    _check_out(out)
+    made = train_piece_model(_texts(corpus, _opened(project, corpus), max_texts), out, held_out, size)
+    _print(as_json, made, f"{made.measures.get('characters_per_piece', 0):.2f} characters a piece")
+
+
+def _piece_model(path: Path) -> bytes:
+    _require("sentencepiece")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"--pieces {path}: cannot be read ({error.strerror})") from None
+
+
+def _require(package: str) -> None:
+    if find_spec(package) is None:
+        raise InputError(
+            f"training needs the package {package}; install the extra 'signals' (docs/guides/install.md)"
+        )
 
 
 def _check_out(out: Path) -> None:

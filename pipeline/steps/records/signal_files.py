@@ -6,19 +6,22 @@ import glob
 import hashlib
 import logging
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 from core import InputError
 from filters.signals.pseudonyms import MIN_KEY_BYTES
-from filters.signals.signal_settings import SignalSettings
-from pipeline.configuration import FiltersConfig
-from pipeline.steps.records.stored_signals import KENLM, PREFIX
+from filters.signals.signal_settings import BucketEnds, PerplexityModel, SignalSettings
+from pipeline.configuration import LANGUAGE, FiltersConfig
+from pipeline.steps.records.stored_signals import KENLM, PIECES, PREFIX
 from storage.store import Store
 
 LOGGER = logging.getLogger(__name__)
+BY_LANGUAGE = "{language}"
+"""What stands for the code of a language in the name of a file."""
 
 
 def stored_filters(store: Store, directory: Path, filters: FiltersConfig) -> FiltersConfig:
@@ -38,7 +41,8 @@ def stored_filters(store: Store, directory: Path, filters: FiltersConfig) -> Fil
         quality_model=_stored_classifier(
             store, directory, "quality_model", settings.quality_model, settings.quality_label
         ),
-        perplexity_model=_stored_perplexity(store, directory, settings.perplexity_model),
+        perplexity_models=_stored_perplexity(store, directory, settings),
+        bucket_ends=_bucket_ends(directory, settings),
         benchmarks=_stored_benchmarks(store, directory, settings),
     )
     return replace(filters, signals=stored)
@@ -51,6 +55,7 @@ def _require_packages(settings: SignalSettings) -> None:
         "phonenumbers": 'filters.mask with "phone"' if "phone" in kinds else "",
         "stdnum": 'filters.mask with "card" or "iban"' if kinds & {"card", "iban"} else "",
         "kenlm": "filters.perplexity_model" if settings.perplexity_model else "",
+        "sentencepiece": "filters.perplexity_pieces" if settings.perplexity_pieces else "",
     }
     for module, key in needed.items():
         if key and find_spec(module) is None:
@@ -108,15 +113,78 @@ def _stored_classifier(store: Store, directory: Path, key: str, written: str, la
     return _put(store, "fasttext", "bin", data)
 
 
-def _stored_perplexity(store: Store, directory: Path, written: str) -> str:
-    if not written:
-        return ""
-    data = _read("perplexity_model", directory / written)
-    if not data.startswith((b"\\data\\", b"mmap lm ", b"\n\\data\\")):
-        raise InputError(
-            f"filters.perplexity_model = {written!r}: it is no language model; name an ARPA file or KenLM's binary form"
+def _stored_perplexity(
+    store: Store, directory: Path, settings: SignalSettings
+) -> tuple[PerplexityModel, ...]:
+    """Put the models of every language that has one."""
+    from filters.signals.kenlm_file import load_pieces, load_scorer
+
+    model, pieces = settings.perplexity_model, settings.perplexity_pieces
+    if not model:
+        for key in ("perplexity_pieces", "perplexity_cutoffs"):
+            if getattr(settings, key):
+                raise InputError(f"filters.{key} is set without filters.perplexity_model; name a model too")
+        return ()
+    codes = _languages_of(directory, model)
+    if not codes:
+        raise InputError(f"filters.perplexity_model = {model!r}: there is no such file for any language")
+
+    def put(key: str, written: str, kind: str, check: Callable[[bytes], object], language: str) -> str:
+        name = written.replace(BY_LANGUAGE, language)
+        return _put_model(store, kind, (key, name), _read(key, directory / name), check)
+
+    return tuple(
+        PerplexityModel(
+            language=code,
+            kenlm=put("perplexity_model", model, KENLM, load_scorer, code),
+            pieces=put("perplexity_pieces", pieces, PIECES, load_pieces, code) if pieces else "",
         )
-    return _put(store, KENLM, "bin", data)
+        for code in codes
+    )
+
+
+def _languages_of(directory: Path, written: str) -> list[str]:
+    """Return the languages for which there is a file that `written` names, sorted; an empty code for a file that is of
+    no language.
+    """
+    if BY_LANGUAGE not in written:
+        return [""]
+    pattern = re.escape(written).replace(re.escape(BY_LANGUAGE), f"({LANGUAGE.pattern})", 1)
+    named = re.compile(pattern.replace(re.escape(BY_LANGUAGE), r"\1"))
+    wildcards = glob.escape(written).replace(BY_LANGUAGE, "*")
+    found = map(named.fullmatch, glob.glob(wildcards, root_dir=directory))  # noqa: PTH207 - a path may be absolute
+    return sorted(each[1] for each in found if each)
+
+
+def _put_model(
+    store: Store, kind: str, named: tuple[str, str], data: bytes, check: Callable[[bytes], object]
+) -> str:
+    """Put a model, and return its name. Raise `InputError` if it cannot be loaded; a model that is there could be."""
+    name = _name(kind, "bin", data)
+    if not store.exists(name):
+        try:
+            check(data)
+        except ValueError as error:
+            key, written = named
+            raise InputError(f"filters.{key} = {written!r}: {error}") from None
+    return _put(store, kind, "bin", data)
+
+
+def _bucket_ends(directory: Path, settings: SignalSettings) -> tuple[BucketEnds, ...]:
+    from filters.signals.perplexity import parse_cutoffs
+
+    written = settings.perplexity_cutoffs
+    if not written:
+        if settings.max_perplexity_bucket != "tail":
+            raise InputError(
+                "filters.max_perplexity_bucket is set without filters.perplexity_cutoffs; name a table too"
+            )
+        return ()
+    try:
+        return parse_cutoffs(_read("perplexity_cutoffs", directory / written).decode().splitlines())
+    except ValueError as error:
+        problem = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise InputError(f"filters.perplexity_cutoffs = {written!r}: {problem}") from None
 
 
 def _stored_benchmarks(store: Store, directory: Path, settings: SignalSettings) -> tuple[str, ...]:
@@ -188,8 +256,12 @@ def _secret(directory: Path, written: str) -> bytes:
 
 def _put(store: Store, kind: str, suffix: str, data: bytes) -> str:
     """Put `data` under its digest, and return the name of the object."""
-    name = f"{PREFIX}/{kind}-{hashlib.sha256(data).hexdigest()}.{suffix}"
+    name = _name(kind, suffix, data)
     if not store.put(name, data) and store.read(name) != data:
         store.delete(name)
         store.put(name, data)
     return name
+
+
+def _name(kind: str, suffix: str, data: bytes) -> str:
+    return f"{PREFIX}/{kind}-{hashlib.sha256(data).hexdigest()}.{suffix}"

@@ -24,7 +24,8 @@ T = TypeVar("T")
 PREFIX = "signals"
 """Folder of the files in the storage."""
 KENLM = "kenlm"
-"""Begin of the names of models that are KenLM's."""
+PIECES = "sentencepiece"
+"""Begins of the names of models that are KenLM's and SentencePiece's."""
 
 _LOADED: dict[str, Any] = {}
 """What this process has loaded, by name. A name has a digest, so it never means another file."""
@@ -37,7 +38,9 @@ def file_names(settings: SignalSettings) -> tuple[str, ...]:
 
 def preparation(settings: SignalSettings) -> Preparation | None:
     """Return what a worker process loads before it is confined; None if that is nothing."""
-    models = (settings.toxicity_model, settings.quality_model, settings.perplexity_model)
+    models = [settings.toxicity_model, settings.quality_model]
+    for each in settings.perplexity_models:
+        models += [each.kenlm, each.pieces]
     names = tuple(dict.fromkeys(filter(None, models)))
     return Preparation(load_models, names) if names else None
 
@@ -48,6 +51,8 @@ def load_models(store: PartStore, names: Sequence[str]) -> None:
     for name in names:
         if name.startswith(f"{PREFIX}/{KENLM}-"):
             files.scorer(name)
+        elif name.startswith(f"{PREFIX}/{PIECES}-"):
+            files.pieces(name)
         else:
             files.classifier(name)
 
@@ -81,6 +86,12 @@ class StoredFiles:
         from filters.signals.kenlm_file import load_scorer
 
         return self._loaded(name, load_scorer)
+
+    def pieces(self, name: str) -> Callable[[str], list[str]]:
+        """Return a SentencePiece model: a function of a line."""
+        from filters.signals.kenlm_file import load_pieces
+
+        return self._loaded(name, load_pieces)
 
     def _loaded(self, name: str, load: Callable[[bytes], T]) -> T:
         if name not in _LOADED:

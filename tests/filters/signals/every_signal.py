@@ -1,7 +1,7 @@
 """Settings that have every signal measured."""
 
 from filters.signals.pseudonyms import KINDS
-from filters.signals.signal_settings import SignalSettings
+from filters.signals.signal_settings import PerplexityModel, SignalSettings
 
 EVERY_SIGNAL = SignalSettings(
     licenses=("CC-BY",),
@@ -10,5 +10,6 @@ EVERY_SIGNAL = SignalSettings(
     toxicity_model="t",
     quality_model="q",
     perplexity_model="p",
+    perplexity_models=(PerplexityModel("", "p"),),
     mask=KINDS,
 )

@@ -23,6 +23,7 @@ from filters.signals.fasttext_file import labels, load_classifier, load_predicto
 from filters.signals.kenlm_file import load_scorer
 from filters.signals.perplexity import MAX_PERPLEXITY, PerplexityRule, model_lines, perplexity
 from filters.signals.signal_rules import signal_rules
+from filters.signals.signal_settings import PerplexityModel
 from filters.signals.word_lists import LIST_NAME, WordListRule, decode_lists, encode_lists, parse_list
 from filters.text import AnalyzedText
 from filters.thresholds import relaxed, thresholds_of
@@ -273,7 +274,9 @@ def test_what_the_model_has_seen_has_a_lower_perplexity(arpa: bytes):
     shuffled = perplexity(score, "mat the in cat room on sat the 3")
     unseen = perplexity(score, "quarterly earnings exceeded expectations")
     assert 1 < seen < shuffled < unseen < MAX_PERPLEXITY
-    rule = PerplexityRule(model="m", least=0.0, most=shuffled, scorer=lambda _: score)
+    rule = PerplexityRule(
+        models=(PerplexityModel("", "m"),), most=shuffled, scorer=lambda _: score, pieces=lambda _: str.split
+    )
     assert rule(analyzed("quarterly earnings exceeded expectations")).reason == "high_perplexity"
     assert rule(analyzed("the cat sat on the mat")).reason is None
 
@@ -285,7 +288,7 @@ def test_every_limit_is_a_threshold_of_judge():
     rules = signal_rules(replace(EVERY_SIGNAL, mask=("email",)), None)
     names = ["license", "word_list", "contamination", "toxicity", "quality", "perplexity", "pii"]
     assert [rule.name for rule in rules] == names
-    assert [len(thresholds_of(rule)) for rule in rules] == [0, 1, 1, 2, 2, 2, 0]
+    assert [len(thresholds_of(rule)) for rule in rules] == [0, 1, 1, 2, 2, 3, 0]
     for rule in rules:
         json.dumps(dict(rule.recipe))
         assert all(abs(each.value) == math.inf for each in thresholds_of(relaxed(rule)))

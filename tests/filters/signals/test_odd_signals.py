@@ -10,12 +10,14 @@ import pytest
 from filters.edits import apply
 from filters.signals.contamination import KnownHashes, benchmark_hashes
 from filters.signals.fasttext_file import load_classifier
-from filters.signals.kenlm_file import load_scorer
+from filters.signals.kenlm_file import load_pieces, load_scorer
 from filters.signals.signal_rules import signal_rules
+from filters.signals.signal_settings import BucketEnds, PerplexityModel, SignalSettings
 from filters.signals.word_lists import Phrases
 from filters.text import AnalyzedText, Rule
 from filters.training.classifier_training import TrainingOptions, train_classifier
 from filters.training.kneser_ney import train_perplexity
+from filters.training.piece_training import train_pieces
 from tests.filters.odd_texts import LARGE, ODD
 from tests.filters.signals.every_signal import EVERY_SIGNAL
 
@@ -30,6 +32,7 @@ class Files:
         arpa = io.BytesIO()
         train_perplexity([f"the cat sat on the mat in room {n % 7}" for n in range(50)], 3, arpa)
         self._scorer = load_scorer(arpa.getvalue())
+        self._pieces = load_pieces(train_pieces(["the cat sat on the mat in room 0"], 30))
         sentence = "which of the following animals lays its eggs in the nests of other birds and never more"
         self._ngrams = KnownHashes(benchmark_hashes([sentence], 13)[0])
         self._lists = {"": Phrases.of(["ass", "two words", "坏话"])}
@@ -46,9 +49,18 @@ class Files:
     def scorer(self, _: str):
         return self._scorer
 
+    def pieces(self, _: str):
+        return self._pieces
+
 
 def every_signal() -> tuple[Rule, ...]:
-    return signal_rules(EVERY_SIGNAL, Files())
+    files = Files()
+    over_pieces = SignalSettings(
+        perplexity_model="p",
+        perplexity_models=(PerplexityModel("", "p", "s"),),
+        bucket_ends=(BucketEnds("en", 2.0, 3.0),),
+    )
+    return (*signal_rules(EVERY_SIGNAL, files), *signal_rules(over_pieces, files))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +72,7 @@ def signals() -> tuple[Rule, ...]:
 @pytest.mark.parametrize("language", ["en", "zh", ""])
 def test_every_signal_measures_an_odd_text(signals, name, language):
     text = AnalyzedText(text=ODD[name], language=language, language_score=1.0)
-    assert len(signals) == 7
+    assert len(signals) == 8
     for rule in signals:
         finding = rule(text)
         assert set(finding.measurements) <= set(rule.measures), rule.name
@@ -88,7 +100,7 @@ def test_a_large_text_takes_every_signal_bounded_time_and_memory(name):
         [sys.executable, "-c", PROGRAM, LARGE[name]], stdout=subprocess.PIPE, text=True, check=True
     )
     measured = process.stdout.splitlines()
-    assert len(measured) == 7
+    assert len(measured) == 8
     for line in measured:
         rule, seconds, peak_mb = line.split()
         assert float(seconds) < 120, rule

@@ -1,5 +1,7 @@
 """Signals in the process step: files come from the storage, secrets stay out of it, results follow the files."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -95,3 +97,110 @@ def test_a_signal_whose_package_is_missing_names_the_extra(tmp_path: Path, monke
     monkeypatch.setattr(signal_files, "find_spec", lambda name: None)
     project_with(tmp_path, 'mask = ["email", "phone"]', TEXT)
     assert "install the extra 'signals'" in refusal(tmp_path, "process", "t")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models over pieces of two languages, and a table of percentiles of one."""
+    directory = tmp_path_factory.mktemp("models")
+    (directory / "corpus.jsonl").write_text(
+        "\n".join(json.dumps({"text": f"On day {n} {TEXT}"}) for n in range(200))
+    )
+    pieces, arpa = directory / "en.sp.model", directory / "en.arpa"
+    corpus = ["--corpus", str(directory / "corpus.jsonl")]
+    run(directory, "train", "pieces", *corpus, "--size", "150", "--out", str(pieces))
+    train = ["train", "perplexity", *corpus, "--order", "3"]
+    assert "median perplexity" in run(directory, *train, "--pieces", str(pieces), "--out", str(arpa))
+    shutil.copy(pieces, directory / "de.sp.model")
+    run(directory, *train, "--pieces", str(pieces), "--order", "2", "--out", str(directory / "de.arpa"))
+    (directory / "cutoff.csv").write_text(",en,fr\n0,0,0\n30,50,1\n60,100,2\n")
+    return directory
+
+
+@pytest.fixture
+def models(trained: Path, tmp_path: Path) -> Path:
+    """A copy of the models that a test may change."""
+    return Path(shutil.copytree(trained, tmp_path / "models"))
+
+
+ENGLISH = TEXT.format("the office")
+OTHER = (
+    "Quarterly earnings exceeded every expectation because customers bought vastly more software, whereas hardware"
+    " revenue shrank; analysts nevertheless upgraded both shares, citing unusually healthy margins and cheap credit."
+)
+GERMAN = (
+    "Das Büro der Gesellschaft beantwortet an jedem Werktag Briefe, und die Mitglieder schreiben, wenn sie etwas fragen"
+    " möchten. Die Niederschrift der letzten Sitzung liegt im Archiv, das am Morgen geöffnet ist."
+)
+FRENCH = (
+    "Le bureau de la société répond aux lettres tous les jours ouvrables, et les membres écrivent quand ils ont quelque"
+    " chose à demander. Le procès-verbal de la dernière réunion se trouve aux archives."
+)
+
+
+def test_models_and_buckets_go_by_the_language_of_a_document(tmp_path: Path, models: Path):
+    keys = (
+        'perplexity_model = "models/{language}.arpa"\nperplexity_pieces = "models/{language}.sp.model"\n'
+        'perplexity_cutoffs = "models/cutoff.csv"\nmax_perplexity_bucket = "middle"'
+    )
+    project_with(tmp_path, keys, ENGLISH, OTHER, GERMAN, FRENCH)
+    run(tmp_path, "process", "t", "--workers", "1")
+    texts = {row["id"]: row["text"] for row in rows_of(tmp_path, "documents")}
+    measured = {texts[row["id"]]: row for row in rows_of(tmp_path, "measurements")}
+    reasons = {texts[row["id"]]: row["reason"] for row in rows_of(tmp_path, "verdicts")}
+    english, other, german, french = (measured[text] for text in (ENGLISH, OTHER, GERMAN, FRENCH))
+    assert 1 < english["perplexity"] < 50 < 100 < other["perplexity"]
+    assert [english["perplexity_bucket"], other["perplexity_bucket"]] == [1, 3]
+    assert [reasons[ENGLISH], reasons[OTHER]] == ["", "perplexity_bucket"]
+    assert (german["perplexity"] > 1, german["perplexity_bucket"], reasons[GERMAN]) == (True, None, "")
+    assert (french["perplexity"], french["perplexity_bucket"], reasons[FRENCH]) == (None, None, "")
+    run(tmp_path, "judge", "t", "--name", "all", "--set", "perplexity.most_bucket=3", "--workers", "1")
+    assert [row["reason"] for row in rows_of(tmp_path, "judged_verdicts/all")] == [""] * 4
+    (models / "cutoff.csv").write_text(",en\n30,1\n60,2\n")
+    assert "--redo" in refusal(tmp_path, "process", "t", "--workers", "1")
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ({"model": "none-{language}.arpa"}, "there is no such file for any language"),
+        ({"model": "corpus.jsonl"}, "corpus.jsonl': it is no language model, or it is cut off"),
+        ({"model": "damaged.arpa"}, "damaged.arpa': it is no language model, or it is cut off"),
+        ({"model": "en.arpa", "pieces": "en.arpa"}, "en.arpa': it is no SentencePiece model"),
+        (
+            {"model": "en.arpa", "pieces": "damaged.sp.model"},
+            "damaged.sp.model': it is no SentencePiece model",
+        ),
+        ({"model": "{language}.arpa", "pieces": "x/{language}"}, "filters.perplexity_pieces: "),
+        ({"model": "en.arpa", "cutoffs": "none.csv"}, "none.csv: cannot be read"),
+        ({"model": "en.arpa", "cutoffs": "en.sp.model"}, "en.sp.model': not UTF-8"),
+        ({"model": "en.arpa", "cutoffs": "corpus.jsonl"}, "it needs a first line of languages"),
+        ({"pieces": "en.sp.model"}, "filters.perplexity_pieces is set without filters.perplexity_model"),
+        ({"cutoffs": "cutoff.csv"}, "filters.perplexity_cutoffs is set without filters.perplexity_model"),
+    ],
+)
+def test_a_model_or_a_table_that_cannot_be_used_is_one_line(
+    tmp_path: Path, models: Path, keys: dict[str, str], problem: str
+):
+    (models / "damaged.arpa").write_bytes((models / "en.arpa").read_bytes()[:-300])
+    (models / "damaged.sp.model").write_bytes((models / "en.sp.model").read_bytes()[:-1])
+    written = "\n".join(f'perplexity_{key} = "models/{name}"' for key, name in keys.items())
+    project_with(tmp_path, written, TEXT)
+    refused = refusal(tmp_path, "process", "t")
+    assert problem in refused
+    assert "\n" not in refused
+    assert not list(manifests(OpenProject.at(tmp_path).store, "process", "t"))
+
+
+def test_a_bucket_needs_a_table(tmp_path: Path):
+    project_with(tmp_path, 'max_perplexity_bucket = "head"', TEXT)
+    assert "set without filters.perplexity_cutoffs" in refusal(tmp_path, "process", "t")
+
+
+def test_pieces_without_their_package_name_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(signal_files, "find_spec", lambda name: None if name == "sentencepiece" else name)
+    project_with(tmp_path, 'perplexity_model = "m"\nperplexity_pieces = "p"', TEXT)
+    assert (
+        "filters.perplexity_pieces needs the package sentencepiece; install the extra 'signals'"
+        in refusal(tmp_path, "process", "t")
+    )

@@ -89,6 +89,15 @@ def test_languages_are_labels_of_files_or_of_rows(files: Path):
         (["perplexity", "--corpus", "empty.txt"], "empty.txt: there are no texts"),
         (["perplexity", "--corpus", "few.jsonl", "--held-out", "0.9"], "all 1 texts are held out; give more"),
         (["perplexity", "--corpus", "good.jsonl", "--out", "."], "--out .: it is a directory; name a file"),
+        (["perplexity", "--corpus", "good.jsonl", "--pieces", "none"], "--pieces none: cannot be read"),
+        (
+            ["perplexity", "--corpus", "good.jsonl", "--pieces", "de.txt"],
+            "--pieces: it is no SentencePiece model",
+        ),
+        (
+            ["pieces", "--corpus", "good.jsonl", "--size", "5"],
+            "the corpus cannot be used: Vocabulary size is smaller",
+        ),
     ],
 )
 def test_what_cannot_be_trained_on_is_one_line(
