@@ -5,10 +5,12 @@ usage: python bench/parity_fineweb2.py CHECKOUT TEXTS [--show RULE ...] [--their
 CHECKOUT is a working tree of github.com/huggingface/fineweb-2 at commit d0defb24f193bb9a5a11b8b14524a03c4858e1b6. TEXTS
 is a JSON lines file with `text`, `url` and `language` (`bench/corpus.py --language CODE` makes one). Both
 sides take the language from there: FineWeb-2's own model and scores are not compared. A verdict agrees if both keep or
-both drop. --show prints the texts on which a rule disagrees; --theirs reuses the output of an earlier run of the peer.
-Prints one JSON line for each rule and each language, and one for the speed.
+both drop. Half of the texts, by their hash, is held back from tuning: the rows of the language `held back`. --show
+prints the texts on which a rule disagrees; --theirs reuses the output of an earlier run of the peer. Prints one JSON
+line for each rule and each language, and one for the speed.
 """
 
+import hashlib
 import json
 import sys
 import time
@@ -31,8 +33,9 @@ def main() -> None:
         found: dict[tuple[str, str], Agreement] = defaultdict(Agreement)
         begun = time.process_time()
         for row, other in pairs(args.texts, theirs):
+            groups = (row["language"], "all", "held back" if is_held_back(row["text"]) else "tuned with")
             for name, reason in reasons(row).items():
-                for language in (row["language"], "all"):
+                for language in groups:
                     same = note(found[name, language], reason, other[name], None, "")
                 if not same and name in args.show:
                     print(json.dumps({"ours": reason, "theirs": other[name], **row}))
@@ -43,6 +46,11 @@ def main() -> None:
         print(json.dumps({"rule": name, "language": language, **figures}))
     speed = round(found[CHAIN, "all"].documents / cost, 1)
     print(json.dumps({"bench": "parity_fineweb2", "all_rules_docs_s_core": speed}))
+
+
+def is_held_back(text: str) -> bool:
+    """Return whether a text is in the half that nothing was tuned with."""
+    return bool(hashlib.sha256(text.encode()).digest()[0] & 1)
 
 
 def reasons(row: dict[str, str]) -> dict[str, str]:

@@ -12,13 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from filters.characters import SENTENCE_TERMINALS, has_letter, is_punctuation, is_word
+from filters.tokens.english_tokens import ENGLISH
+from filters.tokens.token_scheme import TokenScheme
 from filters.word_tokens import split_run
 from filters.words import is_unspaced
 
 IntArray = npt.NDArray[np.int64]
 MAX_RUNS = 400_000
 MAX_CHARACTERS = 16_000_000
-"""A lexicon that has more runs or characters is not used for another text; then it takes some 100 MB."""
+"""A lexicon that has more runs or characters is not used for another text; then it takes some 100 MB. The lexicons of
+all languages other than English share these limits."""
 COLUMNS = ("first", "tokens", "words", "characters", "letters", "unspaced", "sentences", "opens", "leaves")
 """Columns of a row:
 
@@ -38,11 +41,11 @@ FIRST, TOKENS, WORDS, CHARACTERS, LETTERS, UNSPACED, SENTENCES, OPENS, LEAVES = 
 class Lexicon(dict[str, int]):
     """Numbers of the runs seen so far. Looking up a run that is not known adds it."""
 
-    def __init__(self, *, english: bool) -> None:
-        """If `english` is set, contractions and abbreviations of English are known."""
+    def __init__(self, scheme: TokenScheme) -> None:
+        """Runs are split as `scheme` says."""
         super().__init__()
-        self._english = english
-        self._characters = 0
+        self._scheme = scheme
+        self.characters = 0
         self._tokens: dict[str, int] = {}
         self._waiting: list[tuple[int, ...]] = []
         self._waiting_tokens: list[int] = []
@@ -54,16 +57,11 @@ class Lexicon(dict[str, int]):
         self._lengths = np.zeros(1024, dtype=np.int64)
         self._known_lengths = 0
 
-    @property
-    def is_full(self) -> bool:
-        """Whether another lexicon is to be used for the next text."""
-        return len(self) > MAX_RUNS or self._characters > MAX_CHARACTERS
-
     def __missing__(self, run: str) -> int:
         """Add a run, and return its number."""
         number = self[run] = len(self)
-        self._characters += len(run)
-        tokens = split_run(run, english=self._english)
+        self.characters += len(run)
+        tokens = split_run(run, self._scheme)
         words = characters = letters = sentences = opens = leaves = 0
         for token in tokens:
             at = self._tokens.get(token)
@@ -141,20 +139,25 @@ class Lexicon(dict[str, int]):
 
 
 class _Current(threading.local):
-    """The lexicons of a thread, by whether English is known to them."""
+    """The lexicons of a thread by scheme: that of English, and all others."""
 
     def __init__(self) -> None:
-        self.lexicons: dict[bool, Lexicon] = {}
+        self.english: dict[TokenScheme, Lexicon] = {}
+        self.others: dict[TokenScheme, Lexicon] = {}
 
 
 _CURRENT = _Current()
 
 
-def current_lexicon(*, english: bool) -> Lexicon:
-    """Return the lexicon of this thread; a new one if the last is full."""
-    found = _CURRENT.lexicons.get(english)
-    if found is None or found.is_full:
-        found = _CURRENT.lexicons[english] = Lexicon(english=english)
+def current_lexicon(scheme: TokenScheme) -> Lexicon:
+    """Return the lexicon of this thread for a scheme; a new one if the lexicons that share its limits are full."""
+    lexicons = _CURRENT.english if scheme is ENGLISH else _CURRENT.others
+    runs, characters = sum(map(len, lexicons.values())), sum(each.characters for each in lexicons.values())
+    if runs > MAX_RUNS or characters > MAX_CHARACTERS:
+        lexicons.clear()
+    found = lexicons.get(scheme)
+    if found is None:
+        found = lexicons[scheme] = Lexicon(scheme)
     return found
 
 

@@ -14,6 +14,8 @@ from filters import edits as text_edits
 from filters import lexicon as columns
 from filters.characters import is_word
 from filters.lexicon import IntArray, Lexicon, current_lexicon
+from filters.tokens.english_tokens import ENGLISH
+from filters.tokens.token_scheme import TokenScheme, scheme_of
 from filters.word_tokens import TOKENS_VERSION
 from filters.words import WORDS_VERSION, spaced, words
 
@@ -133,7 +135,7 @@ class AnalyzedText:
         ends a sentence (`characters.SENTENCE_TERMINALS`) that is no punctuation.
         """
         count, has_ended = len(self.lines), False
-        lexicon = current_lexicon(english=self._is_english)
+        lexicon = current_lexicon(self._scheme)
         for piece in pieces(self.text):
             rows = self._counts.only_rows
             if rows is None:
@@ -170,19 +172,19 @@ class AnalyzedText:
         return chain.from_iterable(piece.split() for piece in pieces(self.text))
 
     @property
-    def _is_english(self) -> bool:
-        return self.language in {"en", ""}
+    def _scheme(self) -> TokenScheme:
+        return ENGLISH if self.language in {"en", ""} else scheme_of(self.language)
 
     @cached_property
     def _counts(self) -> "_Counts":
-        lexicon = first = current_lexicon(english=self._is_english)
+        lexicon = first = current_lexicon(self._scheme)
         totals = np.zeros(len(columns.COLUMNS), dtype=np.int64)
         tokens: list[IntArray] = [np.zeros(0, dtype=np.int64)]
         numbered = 0
         parts = pieces(self.text)
         for piece in parts:
             if numbered >= MAX_NUMBERED:
-                lexicon = current_lexicon(english=self._is_english)  # another one if the first is full
+                lexicon = current_lexicon(self._scheme)  # another one if the first is full
             rows = lexicon.rows(lexicon.numbers(_runs(piece)))
             totals += rows.sum(axis=0)
             if numbered < MAX_NUMBERED:

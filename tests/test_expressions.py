@@ -7,6 +7,7 @@ own text only": what reads our text today reads somebody else's tomorrow.
 import ast
 import importlib
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -17,11 +18,15 @@ from extract.facts.page_facts import MAX_LINE_LENGTH
 from extract.facts.page_title import MAX_TITLE_LENGTH
 from extract.page.cues import MAX_CUE_LENGTH, MAX_JUNK_LENGTH, MAX_NOTICE_LENGTH
 from filters.rules.code_lines import MAX_LOOKED_AT
-from filters.word_tokens import MAX_ADDRESS
+from filters.tokens.token_scheme import LONGEST_WHOLE, SCHEMES, TokenScheme, scheme_of
+from filters.word_tokens import MAX_ADDRESS, MAX_AFFIX
 from tests.attacks import TRIES, Samples, TooLongError, cpu_limit, slow_attack
 from tests.packages import PACKAGES
 
 ROOT = Path(__file__).parents[1]
+TOKEN_SCHEMES: dict[str, TokenScheme] = {
+    language: scheme_of(language) for language in ("common", "hi", "ur", *tomllib.loads(SCHEMES.read_text()))
+}
 METHODS = frozenset({"match", "fullmatch", "search", "sub", "subn", "findall", "finditer", "split"})
 FUNCTIONS = METHODS | {"compile"}
 BOUNDED = {
@@ -35,7 +40,7 @@ BOUNDED = {
     "extract.page.cues._MORE": MAX_CUE_LENGTH,
     "extract.page.cues._NOTICE": MAX_NOTICE_LENGTH,
     "filters.rules.code_lines._CODE": MAX_LOOKED_AT,
-    "filters.word_tokens._ADDRESS": MAX_ADDRESS,
+    "filters.tokens.english_tokens._ADDRESS": MAX_ADDRESS,
 }
 """Expressions that are quadratic, and what they are given is checked for its length first: so many characters."""
 HANDED_OVER = {
@@ -52,6 +57,7 @@ WRITTEN_INLINE = {
     "filters/rules/addresses.py": [r"badword|otherword|word"],
     "filters/rules/boilerplate.py": [r"all[^\S\n]+rights[^\S\n]+reserved|read[^\S\n]+more"],
     "filters/rules/c4.py": [r"(?<!\S)\S{1001}"],
+    "filters/tokens/token_scheme.py": sorted({scheme.infix.pattern for scheme in TOKEN_SCHEMES.values()}),
     "filters/signals/licenses.py": [],  # `_ELEMENTS`, which are also parts of the module's other expressions
     "pipeline/integrity/verify.py": [r"part-w-\d{12}\.json"],
 }
@@ -176,6 +182,15 @@ def test_an_expression_takes_time_in_proportion(package):
         if found is not None:
             slow[name] = found
     assert slow == {}
+
+
+@pytest.mark.parametrize("language", TOKEN_SCHEMES)
+@pytest.mark.slow
+def test_an_expression_of_a_language_is_fast_in_its_bound(language):
+    scheme = TOKEN_SCHEMES[language]
+    bounded = {scheme.prefix: MAX_AFFIX, scheme.suffix: MAX_AFFIX, scheme.whole: LONGEST_WHOLE}
+    for pattern, longest in bounded.items():
+        assert pattern is None or attack_in_bound(pattern, longest) is None
 
 
 def test_none_is_made_that_the_tests_do_not_know():

@@ -72,10 +72,11 @@ def rules(checkout: Path, code: str) -> Rules:
 
 
 def config_name(checkout: Path, code: str) -> str:
-    """Return the language and the common script of a code, as datatrove and the configurations name them."""
+    """Return the common language and the common script of a code, as datatrove and the configurations name them."""
     table = Path(ASSETS_PATH) / "tokenizer_assignment.csv"
     with table.open(encoding="utf-8") as file:
-        names = [f"{row[0]}_{row[2]}" for row in csv.reader(file) if row[1] == code and row[-1] == "TRUE"]
+        rows = [row for row in csv.reader(file) if row[1] == code and row[-2:] == ["TRUE", "TRUE"]]
+    names = [f"{row[0]}_{row[2]}" for row in rows]
     return next(name for name in names if (checkout / "configs" / f"{name}.yml").exists())
 
 

@@ -1,6 +1,13 @@
-"""Texts are split into tokens as spaCy splits English; counts are the same whatever was split before."""
+"""Texts are split into tokens as the tokenizers of their languages split them; counts are the same whatever was split
+before.
 
+`token_examples.json` has what the tokenizers themselves made of each run (`bench/peers/split_runs.py`: spaCy 3.8.18,
+indic-nlp-library 0.92, as datatrove 0.10.1 assigns them).
+"""
+
+import json
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,9 +15,12 @@ from hypothesis import strategies as st
 
 from filters import lexicon
 from filters.characters import has_letter, is_word
-from filters.lexicon import Lexicon
+from filters.lexicon import Lexicon, current_lexicon
 from filters.text import AnalyzedText
+from filters.tokens.english_tokens import ENGLISH
+from filters.tokens.token_scheme import scheme_of
 from filters.word_tokens import split_run
+from tests.attacks import cpu_limit
 
 RUNS = {
     "Hello,": ["Hello", ","],
@@ -56,25 +66,60 @@ RUNS = {
 
 @pytest.mark.parametrize("run", RUNS)
 def test_a_run_is_split_as_spacy_splits_it(run):
-    assert split_run(run, english=True) == RUNS[run]
+    assert split_run(run, ENGLISH) == RUNS[run]
 
 
-def test_contractions_are_those_of_english():
-    assert split_run("dont", english=False) == ["dont"]
-    assert split_run("l'été,", english=False) == ["l'été", ","]
+EXAMPLES = json.loads(Path(__file__).with_name("token_examples.json").read_text())
 
 
+@pytest.mark.parametrize("language", EXAMPLES)
+def test_a_run_is_split_as_the_tokenizer_of_its_language_splits_it(language):
+    scheme = scheme_of(language)
+    assert {run: split_run(run, scheme) for run in EXAMPLES[language]} == EXAMPLES[language]
+
+
+@pytest.mark.parametrize(("language", "number"), [("hi", "10,000"), ("ta", "3.14"), ("bn", "12:30")])
+def test_numbers_of_languages_of_india_stay_whole(language, number):
+    assert split_run(f"({number})", scheme_of(language)) == ["(", number, ")"]
+
+
+def test_each_language_has_its_own_tokens():
+    assert split_run("dont", ENGLISH) == ["do", "nt"]
+    assert split_run("dont", scheme_of("fr")) == ["dont"]
+    assert analyzed("l'été", "fr").tokens == ["l'", "été"]
+    assert analyzed("l'été", "de").tokens == ["l'été"]
+    assert analyzed("E-Mail", "en").tokens == ["E", "-", "Mail"]
+
+
+def test_languages_without_a_scheme_have_the_common_one():
+    assert scheme_of("eo") is scheme_of("xyz") is scheme_of("")
+    assert scheme_of("nn") is scheme_of("nb")
+    assert scheme_of("hi") is scheme_of("te")
+
+
+SCHEMES = {"en": ENGLISH, **{language: scheme_of(language) for language in [*EXAMPLES, "ky", "am", "mk"]}}
 RUN = st.text("aB1.,-'’()$%:/é字☀\ud800", min_size=1, max_size=12)
+MARKED_RUN = st.text("aBnl19.,-'’“()$%:/_+°²éßπДжاह।字☀-", min_size=1, max_size=16)
 
 
-@given(RUN, st.booleans())
-def test_no_character_is_lost(run, english):
-    assert "".join(split_run(run, english=english)) == run
+@given(RUN | MARKED_RUN, st.sampled_from(list(SCHEMES)))
+def test_no_character_is_lost(run, language):
+    tokens = split_run(run, SCHEMES[language])
+    assert "".join(tokens) == run
+    assert all(tokens)
+
+
+@pytest.mark.parametrize("language", SCHEMES)
+@pytest.mark.parametrize("part", ["(", ".", "'", "-", "a'", "a-", "a.", "1-", "α-", "b-b", "A.", "1.1"])
+def test_a_run_of_one_part_is_split_in_linear_time(language, part):
+    run = part * (20_000 // len(part))
+    with cpu_limit(2.0):
+        assert "".join(split_run(run, SCHEMES[language])) == run
 
 
 def test_a_run_of_data_is_one_token():
-    assert split_run("(" * 20_001, english=True) == ["(" * 20_001]
-    assert len(split_run("(" * 20_000, english=True)) == 20_000
+    assert split_run("(" * 20_001, ENGLISH) == ["(" * 20_001]
+    assert len(split_run("(" * 20_000, ENGLISH)) == 20_000
 
 
 def analyzed(text, language="en"):
@@ -152,8 +197,19 @@ def test_a_full_lexicon_keeps_the_texts_that_it_has_split(monkeypatch):
     assert all(one.tokens != other.tokens for one, other in pairwise(texts))
 
 
+def test_lexicons_of_other_languages_share_their_limits(monkeypatch):
+    monkeypatch.setattr(lexicon, "MAX_RUNS", 8)
+    first = analyzed("un deux trois quatre cinq", "fr")
+    assert first.token_count == 5
+    assert current_lexicon(scheme_of("fr")) is current_lexicon(scheme_of("fr"))
+    kept = current_lexicon(scheme_of("fr"))
+    assert analyzed("eins zwei drei vier fünf", "de").token_count == 5
+    assert current_lexicon(scheme_of("fr")) is not kept
+    assert first.tokens == ["un", "deux", "trois", "quatre", "cinq"]
+
+
 def test_a_lexicon_grows():
-    grown = Lexicon(english=True)
+    grown = Lexicon(ENGLISH)
     runs = [f"run{number}x." for number in range(5000)]
     rows = grown.rows(grown.numbers(runs))
     assert rows[:, lexicon.TOKENS].tolist() == [2] * 5000

@@ -1,0 +1,1 @@
+"""How texts of each language are split into tokens."""
