@@ -159,6 +159,15 @@ class OpenProject:
             with ray_worker_factory(cluster, self.store, is_single_machine=one_machine) as factory:
                 yield factory
 
+    @property
+    def may_have_crawls(self) -> bool:
+        """False if the frontier is an embedded server that was never used: it knows no crawl."""
+        return self.config.project.redis != EMBEDDED or self._server_directory.exists()
+
+    @property
+    def _server_directory(self) -> Path:
+        return self.state_directory / "redis"
+
     @contextmanager
     def frontier_address(self) -> Iterator[str]:
         """Yield the address of the frontier's Redis. An embedded server runs at least as long as the context."""
@@ -166,7 +175,7 @@ class OpenProject:
         if address == EMBEDDED:
             from frontier.link.embedded import embedded_server
 
-            with embedded_server(self.state_directory / "redis") as url:
+            with embedded_server(self._server_directory) as url:
                 yield url
         else:
             yield address

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from core import InputError
-from filters.dedup.repeat_rows import CUT_KINDS
+from filters.dedup.dedup_versions import CUT_KINDS
 from pipeline.funnel import EARLY_RULE, REMOVAL_KINDS, Funnel, Stage, TokenCounts, make_funnel
 from pipeline.open_project import OpenProject
 from pipeline.reports.published_bands import flags

@@ -1,6 +1,5 @@
 """The status command: the progress of every source, and the state of its frontier."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,11 +8,10 @@ from rich.console import Console
 from rich.table import Table
 
 from frontier import CrawlFigures, FleetState, Frontier, GateState, Outage, Stats
-from frontier.link.connect import connect
 from isolation import probe_confinement
 from pipeline.engine.quarantine import DIRECTORY
 from pipeline.integrity.reconcile import unlogged_pages
-from pipeline.open_crawl import ask_every
+from pipeline.open_crawl import ask_project
 from pipeline.open_project import OpenProject
 from pipeline.reports.disks import disks
 from pipeline.terminal.outage_line import outage_line
@@ -30,8 +28,7 @@ USER_DESCRIPTIONS = {
 
 def project_status(project: OpenProject) -> dict[str, Any]:
     """Return an entry per source, from the catalog and the frontier, and in `lost` a line per lost frontier."""
-    with project.frontier_address() as address:
-        frontiers, elsewhere, lost = asyncio.run(_frontiers(project, address))
+    frontiers, elsewhere, lost = _frontiers(project)
     return _status(project, frontiers, elsewhere, lost, is_frontier_up=True)
 
 
@@ -154,8 +151,8 @@ class _FrontierState:
     fleet: FleetState | None
 
 
-async def _frontiers(
-    project: OpenProject, address: str
+def _frontiers(
+    project: OpenProject,
 ) -> tuple[dict[str, _FrontierState], dict[str, str], dict[str, str]]:
     """Return the state of the crawls of the project's storage, the storage of every other crawl of the server, and the
     error line of every lost crawl.
@@ -176,11 +173,7 @@ async def _frontiers(
             fleet=await frontier.fleet.state(),
         )
 
-    link = await connect(address)
-    try:
-        found = await ask_every(link, frontier_state)
-    finally:
-        await link.aclose()
+    found = ask_project(project, frontier_state)
     return {name: state for name, state in found.answers.items() if state is not None}, elsewhere, found.lost
 
 
