@@ -28,7 +28,8 @@ import psutil
 from redis import Redis
 
 from crawler.wire import WireSettings
-from crawler.worker import WorkerConfig, run_worker
+from crawler.worker import run_worker
+from crawler.worker_config import WorkerConfig
 from frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server

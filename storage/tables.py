@@ -253,7 +253,7 @@ def edits_by_id(store: Readable, sealed: SealedObject) -> dict[str, tuple[Edit, 
     it was sealed.
     """
     table = read(store, sealed, columns(VERDICTS, "id", "edits"))
-    has_edits = table["edits"].combine_chunks().value_lengths().to_numpy() > 0
+    has_edits = cast("pa.ListArray[Any]", table["edits"].combine_chunks()).value_lengths().to_numpy() > 0
     rows = table.filter(pa.array(has_edits)).to_pylist()
     return {row["id"]: tuple(Edit(**edit) for edit in row["edits"]) for row in rows}
 

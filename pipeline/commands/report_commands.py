@@ -121,10 +121,12 @@ def report_command(
     is_page = plot is not None and plot.suffix.lower() in {".html", ".htm"}
     scan = None
     if by or rules or histograms is not None or is_page:
-        from pipeline.reports.rule_scan import scan_rules
+        from pipeline.reports.rule_scan import GROUP_KINDS, scan_rules
 
         removed = report.removed_ids(opened, sources, verdicts)
-        scan = scan_rules(opened.store, sources, removed, verdicts)
+        shown = {kind.value for kind in by or ()}
+        kinds = [kind for kind in GROUP_KINDS if as_json or is_page or kind in shown]
+        scan = scan_rules(opened.store, sources, removed, verdicts, kinds=kinds)
         _draw(funnel, scan, histograms, plot if is_page else None)
     if plot is not None and not is_page:
         report.plot(funnel, plot)

@@ -28,13 +28,14 @@ USER_DESCRIPTIONS = {
 
 def project_status(project: OpenProject) -> dict[str, Any]:
     """Return an entry per source, from the catalog and the frontier, and in `lost` a line per lost frontier."""
+    isolation = _isolation(project)  # first: it is found out fast while this process has one thread
     frontiers, elsewhere, lost = _frontiers(project)
-    return _status(project, frontiers, elsewhere, lost, is_frontier_up=True)
+    return {**_status(project, frontiers, elsewhere, lost, is_frontier_up=True), "isolation": isolation}
 
 
 def storage_status(project: OpenProject) -> dict[str, Any]:
     """Return what `project_status` returns as far as the storage knows it, when the frontier does not answer."""
-    return _status(project, {}, {}, {}, is_frontier_up=False)
+    return {**_status(project, {}, {}, {}, is_frontier_up=False), "isolation": _isolation(project)}
 
 
 def _status(
@@ -50,7 +51,6 @@ def _status(
         "storage": project.store.uri,
         "damage": list(project.damage),
         "frontier_up": is_frontier_up,
-        "isolation": _isolation(project),
         "cache": None if (cache := project.cache_stats) is None else asdict(cache),
         "sources": [_source(project, name, frontiers) for name in names],
         "elsewhere": elsewhere,

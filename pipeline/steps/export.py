@@ -218,6 +218,7 @@ def _make(
         shard_bytes=plan.options.shard_bytes,
         packing=plan.packing,
         mix=plan.options.mix,
+        text_bytes=plan.text_bytes,
         wanted=specs,
     )
     sharding_plan.scratch.sweep()
