@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -134,10 +134,9 @@ def report_command(
     domains = {name: cost.domain_costs(opened, name) for name in sources} if by_domain else {}
     if as_json:
         from pipeline.reports.published_bands import flags
-        from pipeline.reports.rule_tables import scan_dict
 
         by_name = {name: [each.to_dict(costs.prices) for each in found] for name, found in domains.items()}
-        scanned = {} if scan is None else {"scan": scan_dict(scan, funnel)}
+        scanned = {} if scan is None else _scan_body(scan, funnel)
         flagged = [str(flag) for flag in flags(funnel)]
         cost_body = {**costs.to_dict(), "domains": by_name}
         print_json({**funnel.to_dict(), "flags": flagged, **scanned, "cost": cost_body})
@@ -153,6 +152,12 @@ def report_command(
     cost_table.render(costs, console())
     for found in domains.values():
         cost_table.render_domains(found, costs, console())
+
+
+def _scan_body(scan: RuleScan, funnel: Funnel) -> dict[str, Any]:
+    from pipeline.reports.rule_tables import scan_dict
+
+    return {"scan": scan_dict(scan, funnel)}
 
 
 def _report_duplicates(

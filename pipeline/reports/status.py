@@ -2,10 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
-
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from frontier import CrawlFigures, FleetState, Frontier, GateState, Outage, Stats
 from isolation import probe_confinement
@@ -19,6 +16,9 @@ from pipeline.terminal.reasons import counted
 from storage.storage_id import read_storage_id
 from storage.warc.records import page_records
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 USER_DESCRIPTIONS = {
     "nobody": "user nobody",
     "root": "root without capabilities (it cannot become nobody here, or nobody may not read this Python)",
@@ -30,12 +30,12 @@ def project_status(project: OpenProject) -> dict[str, Any]:
     """Return an entry per source, from the catalog and the frontier, and in `lost` a line per lost frontier."""
     isolation = _isolation(project)  # first: it is found out fast while this process has one thread
     frontiers, elsewhere, lost = _frontiers(project)
-    return {**_status(project, frontiers, elsewhere, lost, is_frontier_up=True), "isolation": isolation}
+    return _status(project, frontiers, elsewhere, lost, isolation, is_frontier_up=True)
 
 
 def storage_status(project: OpenProject) -> dict[str, Any]:
     """Return what `project_status` returns as far as the storage knows it, when the frontier does not answer."""
-    return {**_status(project, {}, {}, {}, is_frontier_up=False), "isolation": _isolation(project)}
+    return _status(project, {}, {}, {}, _isolation(project), is_frontier_up=False)
 
 
 def _status(
@@ -43,6 +43,7 @@ def _status(
     frontiers: "dict[str, _FrontierState]",
     elsewhere: dict[str, str],
     lost: dict[str, str],
+    isolation: dict[str, Any] | None,
     *,
     is_frontier_up: bool,
 ) -> dict[str, Any]:
@@ -51,6 +52,7 @@ def _status(
         "storage": project.store.uri,
         "damage": list(project.damage),
         "frontier_up": is_frontier_up,
+        "isolation": isolation,
         "cache": None if (cache := project.cache_stats) is None else asdict(cache),
         "sources": [_source(project, name, frontiers) for name in names],
         "elsewhere": elsewhere,
@@ -59,8 +61,10 @@ def _status(
     }
 
 
-def render(found: dict[str, Any], console: Console) -> None:
+def render(found: dict[str, Any], console: "Console") -> None:
     """Print the status as a table."""
+    from rich.table import Table  # noqa: PLC0415 - `--json` and metrics print none
+
     table = Table(title=f"storage {found['storage']}", title_justify="left")
     for column in (
         "source",
