@@ -107,7 +107,7 @@ def report_command(
       thresher report --duplicates --plot matrix.svg
     """
     from pipeline.open_project import OpenProject
-    from pipeline.reports import cost, cost_table, report
+    from pipeline.reports import cost, report
 
     opened = OpenProject.at(project)
     sources = require_sources(opened, names)
@@ -141,6 +141,8 @@ def report_command(
         cost_body = {**costs.to_dict(), "domains": by_name}
         print_json({**funnel.to_dict(), "flags": flagged, **scanned, "cost": cost_body})
         return
+    from pipeline.reports import cost_table
+
     report.render(funnel, console())
     if scan is not None:
         from pipeline.reports.rule_tables import render_groups, render_rules
