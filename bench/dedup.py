@@ -33,7 +33,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench.export import prose
 from bench.peers import environments
 from core.settings import parse_size
-from filters.dedup.signature import PERMUTATIONS, sign, signature_version
+from filters.dedup.dedup_versions import signature_version
+from filters.dedup.signature import PERMUTATIONS, sign
 from pipeline.configuration import DedupConfig
 from pipeline.engine.local.worker_pool import local_worker_pool
 from pipeline.engine.run_step import StepSummary

@@ -29,7 +29,8 @@ from redis import Redis
 
 from bench.waiting import wait_until
 from crawler.wire import WireSettings
-from crawler.worker import WorkerConfig, run_worker
+from crawler.worker import run_worker
+from crawler.worker_config import WorkerConfig
 from frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server

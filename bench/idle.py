@@ -24,7 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.wire import WireSettings
-from crawler.worker import WorkerConfig, run_worker
+from crawler.worker import run_worker
+from crawler.worker_config import WorkerConfig
 from frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server

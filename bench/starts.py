@@ -3,14 +3,17 @@
 usage: python bench/starts.py [--repeat N]
 
 Makes a project with one ingest of 20 texts in a directory of its own, runs every command there, and prints one JSON
-line a command: the least CPU seconds of N runs, child processes included (`getrusage`). The first run of a step makes
-its part, and the runs that count find it made; `export --out new/...` writes a new directory each time. The package
-tokenizers must be installed.
+line a command: the least and the median CPU seconds of N runs and the most memory of one process, child processes
+included (`wait4`). The first run of a step makes its part, and the runs that count find it made; `export --out new/...`
+writes a new directory each time. The lines of `floor` are an interpreter that only imports a library: no command that
+needs the library can cost less. The package tokenizers must be installed. Optional packages cost more: redis imports
+OpenTelemetry, and PyArrow pandas, if they are there.
 """
 
 import argparse
 import json
-import resource
+import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,6 +21,14 @@ from itertools import count
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+FLOORS = (
+    "pass",
+    "import typer, pydantic",
+    "import numpy",
+    "import pyarrow.parquet",
+    "import redis",
+    "import sqlmodel",
+)
 SEED = "http://127.0.0.1:9/"
 COMMANDS = (
     "--version",
@@ -55,9 +66,20 @@ def main() -> None:
         make_project(Path(directory))
         numbers = count()
         for words in COMMANDS:
-            runs = [cpu_of(words.format(number=next(numbers)), Path(directory)) for _ in range(repeat + 1)]
-            line = {"bench": "starts", "command": words, "cpu_s": min(cpu for cpu, _ in runs[1:])}
-            print(json.dumps({**line, "exit": runs[-1][1]}), flush=True)
+            runs = [
+                cost_of(["-m", "pipeline", *words.format(number=next(numbers)).split()], Path(directory))
+                for _ in range(repeat + 1)
+            ]
+            print_line("command", words, runs[1:])
+        for code in FLOORS:
+            print_line("floor", code, [cost_of(["-c", code], Path(directory)) for _ in range(repeat)])
+
+
+def print_line(kind: str, name: str, runs: list[tuple[float, int, int]]) -> None:
+    """Print the costs of some runs, which `cost_of` returned."""
+    cpu = [each for each, _, _ in runs]
+    line = {"bench": "starts", kind: name, "cpu_s": min(cpu), "median_cpu_s": statistics.median(cpu)}
+    print(json.dumps({**line, "rss_mb": max(rss for _, rss, _ in runs), "exit": runs[-1][2]}), flush=True)
 
 
 def make_project(directory: Path) -> None:
@@ -84,19 +106,18 @@ def make_project(directory: Path) -> None:
     tokenizer.save(str(directory / "tokenizer.json"))
 
 
-def cpu_of(words: str, directory: Path) -> tuple[float, int]:
-    """Return the CPU seconds of a command with its children, and its exit code."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    code = subprocess.run(
-        [sys.executable, "-m", "pipeline", *words.split()],
+def cost_of(words: list[str], directory: Path) -> tuple[float, int, int]:
+    """Return the CPU seconds of a process with its children, the MB of its largest one, and its exit code."""
+    process = subprocess.Popen(
+        [sys.executable, *words],
         cwd=directory,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(directory)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        check=False,
-    ).returncode
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 2), code
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return round(usage.ru_utime + usage.ru_stime, 2), usage.ru_maxrss >> 10, process.returncode
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from crawler.connectivity.politeness_audit import PolitenessAudit
 from crawler.machine.worker_counters import WorkerCounters, machine_use
 from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.wire import SentExchange, WireSettings
-from crawler.worker import WorkerConfig
+from crawler.worker_config import WorkerConfig
 from frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server

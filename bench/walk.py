@@ -46,7 +46,8 @@ from types import CodeType, FrameType
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from crawler.wire import WireSettings
-from crawler.worker import WorkerConfig, run_worker
+from crawler.worker import run_worker
+from crawler.worker_config import WorkerConfig
 from frontier import CrawlSettings, Discovery, Frontier, Kind, Scope, canonicalize
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server

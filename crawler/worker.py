@@ -15,13 +15,10 @@ import asyncio
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from core import Unavailable
 from core.tracing import identified, span
-from crawler.archive_filter import ArchiveFilter
-from crawler.archive_settings import ArchiveSettings
 from crawler.connectivity.address_limiter import AddressLimiter
 from crawler.connectivity.politeness_audit import PolitenessAudit
 from crawler.connectivity.uplink import Uplink
@@ -33,66 +30,31 @@ from crawler.machine.heartbeat import Heartbeat
 from crawler.machine.system import REAL_SYSTEM, System
 from crawler.machine.worker_counters import WorkerCounters
 from crawler.reading.page_options import PageOptions
-from crawler.reading.reading_settings import ReadingSettings
 from crawler.render.chromium.program import MAX_TABS, find_browser
-from crawler.render.render_settings import RenderSettings
 from crawler.robots.robots_txt import MAX_TURN_WAIT_MS
 from crawler.rotation import Rotation
 from crawler.scheduling.lease_queue import LeaseQueue
 from crawler.scheduling.scheduler import Scheduler
-from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.settler import Settler
-from crawler.spiders import SpiderSpec
 from crawler.spiders.blocking_watch import MAX_BLOCK_S
 from crawler.spiders.feeds import FeedFiles
 from crawler.user_agent import user_agent
-from crawler.wire import SentExchange, WireSettings
+from crawler.wire import SentExchange
 from crawler.wire.client import Client
 from crawler.wire.limits import TOTAL_FACTOR
+from crawler.worker_config import STOPPED_AT_ONCE, WorkerConfig
 from frontier import Frontier, TakeoverError
 from frontier.link.connect import connect
 from storage.archive.archive_writer import ArchiveWriter
 from storage.crawllog.log_writer import CrawlLogWriter
-from storage.store import Store
 
 if TYPE_CHECKING:
     from crawler.render.renderer import Renderer
 
-STOPPED_AT_ONCE = 130
-"""Exit code after the second signal, as a shell gives for SIGINT."""
 SETTLING_MS = 60_000
 """Milliseconds that a lease lasts beyond its exchange: time to settle it."""
 MAX_EXCHANGES = 6
 """Exchanges under one lease, at most: a robots.txt and five redirects."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerConfig:
-    """Everything that a worker needs to know: who it is, where it works, and the settings of each part, whole. Can be
-    pickled.
-    """
-
-    crawl: str
-    worker: str
-    """Name of this run of one process; no other run ever has it."""
-    redis: str = field(repr=False)
-    """Address of the frontier's server: redis://, rediss:// or unix://."""
-    store: Store
-    user_agent: str = ""
-    """If empty: `thresher/VERSION (+contact)`, with the contact of the crawl."""
-    wire: WireSettings = field(default_factory=WireSettings)
-    scheduling: SchedulingSettings = field(default_factory=SchedulingSettings)
-    reading: ReadingSettings = field(default_factory=ReadingSettings)
-    rendering: RenderSettings = field(default_factory=RenderSettings)
-    archive: ArchiveSettings = field(default_factory=ArchiveSettings)
-    archive_filter: ArchiveFilter | None = None
-    """Names the reason for which a page is not archived; None archives all."""
-    spider: SpiderSpec | None = None
-    """A user's own spider, which reads the pages and names the next ones; None follows all links."""
-    ttl_s: float = 30.0
-    """Seconds after its last heartbeat for which a worker counts as alive; it sends three heartbeats in that time.
-    With a spider the time is longer by as much as a spider may block the event loop
-    (`crawler.spiders.blocking_watch`)."""
 
 
 class HasUserAgent(Protocol):

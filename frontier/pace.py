@@ -1,11 +1,15 @@
 """`PaceSettings` and `BudgetSettings`: how fast hosts are asked, and how many URLs of one host or domain are let in."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from core.settings import Key, optional_rule, rule
-from frontier.lease import Budget
+
+if TYPE_CHECKING:
+    from frontier.lease import Budget
 
 _DELAY = "must not be negative and must be finite"
 _COUNT = optional_rule(lambda count: count >= 1, "must be at least 1")
@@ -49,6 +53,8 @@ class BudgetSettings:
     @property
     def budget(self) -> Budget:
         """The budget that the frontier keeps."""
+        from frontier.lease import Budget  # noqa: PLC0415 - most commands read only the settings
+
         return Budget(
             host=self.max_pages_per_host, domain=self.max_pages_per_domain, hosts=self.max_hosts_per_domain
         )

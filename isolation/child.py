@@ -7,12 +7,15 @@ import select
 import signal
 from multiprocessing.connection import Connection
 
+from core.collector import collect_rarely
+
 
 def spawn_main(pipe: int, lifeline: int, orphan_signal: int) -> None:
     """Run the function that the parent sends. `pipe` and `lifeline` are descriptors; `orphan_signal` is the signal that
     this process gets when its parent is gone.
     """
     _signal_when_orphaned(lifeline, orphan_signal)
+    collect_rarely()
     connection = Connection(pipe)
     work, args = pickle.loads(connection.recv_bytes())  # noqa: S301 - our own parent's
     work(connection, *args)

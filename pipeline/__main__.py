@@ -10,6 +10,12 @@ import signal
 from pipeline import first_process
 
 INTERRUPTED = 130
+IMPORT_ENVIRONMENT = {
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",  # A process with one thread can be copied (`isolation.probe`).
+    "OPENBLAS_NUM_THREADS": "1",  # NumPy would start a thread for each core. No command multiplies matrices.
+    "PYDANTIC_DISABLE_PLUGINS": "__all__",  # Pydantic would read the metadata of every installed package.
+}
+"""For libraries that do when they are imported what no command needs. A variable that the user has set stays."""
 
 
 def main() -> None:
@@ -22,8 +28,11 @@ def main() -> None:
 def _run() -> None:
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda *_: os._exit(INTERRUPTED))
-    # Pydantic would read the metadata of every installed package to find plugins. The configuration uses none.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    for name, value in IMPORT_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    from core.collector import collect_rarely  # noqa: PLC0415 - after the signal handlers are set
+
+    collect_rarely()
     from pipeline.commands.app import main as command  # noqa: PLC0415 - after the signal handlers are set
 
     command()

@@ -22,7 +22,7 @@ from core.settings import Conversion, Key, Size, rule
 from crawler.archive_settings import ArchiveSettings
 from crawler.reading.reading_settings import ReadingSettings
 from crawler.render.render_settings import RenderSettings
-from crawler.wire.wire_settings import WireSettings
+from crawler.wire_settings import WireSettings
 from extract.engines.page_engine import MARKDOWN, EngineName
 from extract.rights import OBEYABLE
 from filters.signals.signal_settings import SignalSettings

@@ -9,6 +9,7 @@
    refused, unless it asks to replace them.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -49,6 +50,26 @@ async def ask_every(link: Link, question: Callable[[str, Frontier], Awaitable[T]
         except CorruptData as error:
             lost[name] = str(error)
     return Every(answers=answers, lost=lost)
+
+
+def ask_project(project: OpenProject, question: Callable[[str, Frontier], Awaitable[T]]) -> Every[T]:
+    """Ask the frontier of every crawl of the project's server. Raise `Unavailable` if the server does not answer.
+
+    An embedded server that was never used knows no crawl. It is not started.
+    """
+    if not project.may_have_crawls:
+        return Every(answers={}, lost={})
+    from frontier.link.connect import connect  # noqa: PLC0415 - redis takes as long to import as a short answer
+
+    async def ask(address: str) -> Every[T]:
+        link = await connect(address)
+        try:
+            return await ask_every(link, question)
+        finally:
+            await link.aclose()
+
+    with project.frontier_address() as address:
+        return asyncio.run(ask(address))
 
 
 async def open_crawl(

@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core import CorruptData, InputError
-from isolation import Confinement, probe_confinement
 from pipeline import configuration
 from pipeline.configuration import Config
-from pipeline.engine.local.worker_pool import WorkerPool, local_worker_pool
 from pipeline.terminal.output import warn
 from storage.cache.block_cache import Cache, default_directory
 from storage.cache.cache_counters import CacheStats
@@ -29,7 +27,9 @@ from storage.store import Store
 if TYPE_CHECKING:
     from crawler.reading.page_options import PageOptions
     from frontier import CrawlSettings
+    from isolation import Confinement
     from pipeline.engine.local.crawl_worker import WorkerFactory
+    from pipeline.engine.local.worker_pool import WorkerPool
     from storage.catalog import Catalog
 
 STATE_DIRECTORY = ".thresher"
@@ -118,6 +118,8 @@ class OpenProject:
 
         The first use prints a warning for each protection that the machine does not offer.
         """
+        from isolation import probe_confinement
+
         found = probe_confinement()
         for lack in found.lacks:
             warn(f"isolation: {lack}; see docs/security.md")
@@ -132,6 +134,8 @@ class OpenProject:
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
+            from pipeline.engine.local.worker_pool import local_worker_pool
+
             count = workers or len(os.sched_getaffinity(0))
             # The warnings of the confinement come before a worker starts. Nothing is probed if nothing is to be made.
             with local_worker_pool(count, before_first=lambda: self.confinement) as local:
@@ -159,6 +163,15 @@ class OpenProject:
             with ray_worker_factory(cluster, self.store, is_single_machine=one_machine) as factory:
                 yield factory
 
+    @property
+    def may_have_crawls(self) -> bool:
+        """False if the frontier is an embedded server that was never used: it knows no crawl."""
+        return self.config.project.redis != EMBEDDED or self._server_directory.exists()
+
+    @property
+    def _server_directory(self) -> Path:
+        return self.state_directory / "redis"
+
     @contextmanager
     def frontier_address(self) -> Iterator[str]:
         """Yield the address of the frontier's Redis. An embedded server runs at least as long as the context."""
@@ -166,7 +179,7 @@ class OpenProject:
         if address == EMBEDDED:
             from frontier.link.embedded import embedded_server
 
-            with embedded_server(self.state_directory / "redis") as url:
+            with embedded_server(self._server_directory) as url:
                 yield url
         else:
             yield address

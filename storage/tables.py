@@ -12,7 +12,6 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from core import CorruptData, Document, Edit, Verdict
@@ -254,7 +253,7 @@ def edits_by_id(store: Readable, sealed: SealedObject) -> dict[str, tuple[Edit, 
     it was sealed.
     """
     table = read(store, sealed, columns(VERDICTS, "id", "edits"))
-    has_edits = pc.list_value_length(table["edits"]).to_numpy() > 0
+    has_edits = cast("pa.ListArray[Any]", table["edits"].combine_chunks()).value_lengths().to_numpy() > 0
     rows = table.filter(pa.array(has_edits)).to_pylist()
     return {row["id"]: tuple(Edit(**edit) for edit in row["edits"]) for row in rows}
 

@@ -3,16 +3,27 @@
 Tests replace the members, so that a worker runs without real time and without a network (`tests/simulator`).
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from crawler.machine.boot_clock import boot_s
 from crawler.machine.worker_counters import MachineUse, machine_use
 from crawler.page_process import PageProcess
 from crawler.wire import utc_ms
-from crawler.wire.client import Client
+
+if TYPE_CHECKING:
+    from crawler.wire.client import Client
+
+
+def _make_client(*args: Any, **named: Any) -> Client:
+    from crawler.wire.client import Client  # noqa: PLC0415 - a supervisor sends no request
+
+    return Client(*args, **named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +36,7 @@ class System:
     """Seconds since the machine started, including those in which it slept."""
     clock_ms: Callable[[], int] = utc_ms
     """Milliseconds since the epoch. They date captures and log lines; an administrator may set this clock."""
-    client: Callable[..., Client] = Client
+    client: Callable[..., Client] = _make_client
     """Makes the client from the arguments of `Client`."""
     page_process: Callable[[], PageProcess] = PageProcess
     """Makes the process in which pages are read."""

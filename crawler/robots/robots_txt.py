@@ -15,18 +15,18 @@
    because nobody knows what is allowed.
 """
 
+from __future__ import annotations
+
 import asyncio
 import struct
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from core import Capture, Url, failure_boundary
 from core import Failure as ReadingFailure
 from core.product import PRODUCT_TOKEN
-from crawler.connectivity.address_limiter import AddressLimiter
-from crawler.connectivity.uplink import Fetcher
 from crawler.reading.outcome import (
     FAULT_BY_REASON,
     MIN_WAIT_MS,
@@ -43,6 +43,10 @@ from crawler.robots.robots_rules import MAX_ROBOTS_BYTES, ParsedRobots, parse_ru
 from crawler.wire import FetchFailure, Postponement
 from frontier import Fault, Frontier, InvalidUrl, Lease, Outcome, RobotsRecord, canonicalize
 from storage.warc.payload import decode_content
+
+if TYPE_CHECKING:
+    from crawler.connectivity.address_limiter import AddressLimiter
+    from crawler.connectivity.uplink import Fetcher
 
 MAX_REDIRECTS = 5
 ATTEMPTS = 3
@@ -123,11 +127,11 @@ class HopReading:
     retry: RobotsRetry | None = None
 
     @classmethod
-    def last(cls, answer: RobotsRuling | RobotsRetry) -> "HopReading":
+    def last(cls, answer: RobotsRuling | RobotsRetry) -> HopReading:
         """Return the reading of the last response."""
         return cls(ruling=answer) if isinstance(answer, RobotsRuling) else cls(retry=answer)
 
-    def fetch_result(self, captures: Sequence[Capture]) -> "RobotsFetch | None":
+    def fetch_result(self, captures: Sequence[Capture]) -> RobotsFetch | None:
         """Return the result of the chain; None if it goes on."""
         answer = self.ruling or self.retry
         return None if answer is None else RobotsFetch(captures=tuple(captures), decision=answer)
@@ -293,7 +297,7 @@ class RobotsCache:
         self._entries: OrderedDict[tuple[str, int, int], OriginRules] = OrderedDict()
         self._size = 0
 
-    async def rules(self, lease: Lease) -> "OriginRules":
+    async def rules(self, lease: Lease) -> OriginRules:
         """Return the rules for the page of a lease."""
         key = (lease.url.origin, lease.robots_version, self._frontier.crawl.server_restarts)
         entry = self._entries.pop(key, None)

@@ -27,7 +27,8 @@ The life of an exchange: `client` resolves the name, acquires the address, and t
 one. The connection (`http.http1`, `http.http2`) speaks, an `ExchangeTimer` (`http.exchange`) watches the clock, and
 `http.response_reader` and `http.message` read what arrives.
 
-The package does not import its own `client.Client`: commands read `WireSettings` and send no request.
+The package does not import its own `client.Client`, and its settings lie beside it (`crawler.wire_settings`): commands
+read them and send no request.
 """
 
 from crawler.wire.fetch_failure import (
@@ -42,7 +43,7 @@ from crawler.wire.fetch_failure import (
 from crawler.wire.http.message import Headers
 from crawler.wire.network.address import Network, effective_address, is_blocked, is_public, parse_networks
 from crawler.wire.sent_exchange import SentExchange
-from crawler.wire.wire_settings import WireSettings
+from crawler.wire_settings import WireSettings
 
 __all__ = [
     "Acquire",

@@ -33,7 +33,7 @@ from crawler.wire.network.guard import NAME_BLOCKED, PORT_BLOCKED, is_port_allow
 from crawler.wire.network.probes import Probes
 from crawler.wire.network.tls import TlsContexts
 from crawler.wire.sent_exchange import SentExchange
-from crawler.wire.wire_settings import WireSettings
+from crawler.wire_settings import WireSettings
 
 MAX_ADDRESSES_TRIED = 2
 """Addresses of one host that one exchange tries at most."""

@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from filters.dedup.dedup_rows import WORD, converted
+from filters.dedup.dedup_versions import CUT_KINDS
 from filters.dedup.document_rows import DAY_MS, Preference
 from filters.dedup.zsets import SIGN, Rows, identity, sort_order, starts_of
 
-CUT_KINDS = ("paragraph", "line", "substring")
-"""Names of the kinds of units, by number."""
 SUBSTRING = CUT_KINDS.index("substring")
 HASH = ("hash", "check", "kind")
 """The fields that a group shares."""

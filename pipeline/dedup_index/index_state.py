@@ -4,6 +4,8 @@ An index is sealed by a Manifest under the name of the run of `dedup` that made 
 it, because runs never change. Of the indexes of the same sources and settings only the newest is kept.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -11,10 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from core import CorruptData
-from pipeline.dedup_index.index_runs import RunRef
 from storage import sealed_reading
 from storage.manifest import (
     Input,
@@ -29,6 +30,9 @@ from storage.manifest import (
 )
 from storage.store import Store
 
+if TYPE_CHECKING:
+    from pipeline.dedup_index.index_runs import RunRef
+
 STEP_NAME = "dedup-index"
 STEP = f"{STEP_NAME}@2"
 SCREEN_STEP = "screen"
@@ -36,7 +40,7 @@ SCREEN_STEP = "screen"
 FOLDER, WORK_FOLDER = "dedup-index", "dedup-work"
 """Folders of the runs in the storage, and of what stages pass on while a run is under way."""
 
-Generations = tuple[tuple[RunRef, ...], ...]
+Generations: TypeAlias = "tuple[tuple[RunRef, ...], ...]"
 """The runs of a table, those of each change together, oldest first."""
 
 
@@ -147,6 +151,8 @@ def _of_settings(store: Store, recipe: Mapping[str, Any]) -> Iterable[Manifest]:
 
 
 def _load(store: Store, manifest: Manifest) -> IndexState:
+    from pipeline.dedup_index.index_runs import RunRef  # noqa: PLC0415 - it needs NumPy; `verify` reads no index
+
     described, *sealed = sorted(manifest.outputs, key=lambda output: not output.name.endswith("/index.json"))
     body = json.loads(sealed_reading.read_sealed(store, described))
     runs = {

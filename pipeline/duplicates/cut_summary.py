@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from filters.dedup.repeat_rows import CUT_KINDS
+from filters.dedup.dedup_versions import CUT_KINDS
 from pipeline.configuration import DedupConfig
 from pipeline.steps.cuts import cut_results
 from storage.manifest import Manifest

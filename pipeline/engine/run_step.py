@@ -11,22 +11,34 @@ Rules
 6. At most `TASKS_PER_WORKER` tasks per worker are running or waiting.
 """
 
+from __future__ import annotations
+
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING
 
 from core import Conflict, InputError, ThresherError, Unavailable
 from pipeline.engine import quarantine
-from pipeline.engine.local.part_process import OUT_OF_MEMORY
-from pipeline.engine.local.worker_pool import WorkerPool
 from pipeline.engine.quarantine import QuarantineMark
 from pipeline.engine.step import Part, Step
-from pipeline.engine.task import Task, TaskFailure, TaskOutcome, TaskSuccess, WorkerDeath, WorkFunction
+from pipeline.engine.task import (
+    OUT_OF_MEMORY,
+    Task,
+    TaskFailure,
+    TaskOutcome,
+    TaskSuccess,
+    WorkerDeath,
+    WorkFunction,
+)
 from pipeline.telemetry.trace_context import trace_context
 from pipeline.terminal.progress import Progress
 from storage.manifest import Manifest, load_manifest, manifest_name, recipe_difference
 from storage.store import Store
+
+if TYPE_CHECKING:
+    from pipeline.engine.local.worker_pool import WorkerPool
 
 ITEM_CRASH_EXIT_CODES = frozenset(
     {
@@ -73,7 +85,7 @@ class StepSummary:
     peak_rss: int = 0
     """Resident bytes of the largest worker, after a part."""
 
-    def plus(self, other: "StepSummary") -> "StepSummary":
+    def plus(self, other: StepSummary) -> StepSummary:
         """Return the sum of both runs."""
         sums = {each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)}
         return replace(StepSummary(**sums), peak_rss=max(self.peak_rss, other.peak_rss))

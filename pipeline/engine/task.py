@@ -19,6 +19,8 @@ from storage.manifest import Input, Output
 from storage.store import Store
 
 NO_ITEM = -1
+OUT_OF_MEMORY = 71
+"""Exit code of a process that could not allocate: `EX_OSERR` of sysexits.h."""
 
 
 class Mark(Protocol):

@@ -11,7 +11,7 @@ from crawler.machine.activity import SupervisorChannel
 from crawler.render.chromium.program import find_browser
 from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.spiders import SpiderSpec
-from crawler.worker import WorkerConfig, run_worker
+from crawler.worker_config import WorkerConfig
 from frontier import TakeoverError
 from pipeline.fleet import liveness
 from pipeline.open_project import OpenProject
@@ -83,6 +83,8 @@ def run_crawl_worker(config: WorkerConfig, state: Path | None, channel: Supervis
     """Crawl in this process, and end it with the exit code of how that ended. `state` is the directory of the worker's
     lock, if it has one.
     """
+    from crawler.worker import run_worker  # noqa: PLC0415 - the supervisor only starts workers
+
     with nullcontext() if state is None else liveness.hold_worker_lock(state, config.crawl, config.worker):
         try:
             has_closed = run_worker(config, channel.activity)

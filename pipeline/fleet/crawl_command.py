@@ -30,7 +30,7 @@ from pathlib import Path
 from core import ThresherError
 from crawler.machine.activity import NO_PAGE
 from crawler.spiders import SpiderSpec
-from crawler.worker import STOPPED_AT_ONCE, WorkerConfig
+from crawler.worker_config import STOPPED_AT_ONCE, WorkerConfig
 from frontier import Frontier, Stats
 from frontier.link.connect import connect
 from pipeline import open_crawl
@@ -95,7 +95,8 @@ def crawl(  # noqa: PLR0913 - the options of the command
     `update` replaces the crawl's settings with those of the project. `verbose` shows every line of the crawl's log.
     """
     _ = project.config.contact  # raises if none is set, before anything is started
-    with project.frontier_address() as address, project.worker_factory() as factory:
+    # The factory first: while this process has one thread, it finds out fast how workers are confined.
+    with project.worker_factory() as factory, project.frontier_address() as address:
         asyncio.run(_check_crawl(project, name, address, update=update, can_create=spider is not None))
         if spider is not None:
             add_start_requests(project, name, address, spider)

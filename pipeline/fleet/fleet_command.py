@@ -15,7 +15,7 @@ from pathlib import Path
 from core import InputError
 from crawler.spiders import SpiderSpec
 from crawler.spiders.spider_spec import source_digest
-from crawler.worker import STOPPED_AT_ONCE
+from crawler.worker_config import STOPPED_AT_ONCE
 from frontier import Frontier
 from frontier.fleet_state import MAX_MEMBERS, MemberKind
 from frontier.link.connect import connect

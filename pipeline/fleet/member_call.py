@@ -10,7 +10,7 @@ from types import FrameType
 
 from core import InputError, ThresherError
 from crawler.machine.activity import SupervisorChannel
-from crawler.worker import STOPPED_AT_ONCE
+from crawler.worker_config import STOPPED_AT_ONCE
 from frontier import Frontier
 from frontier.link.connect import connect
 from pipeline.configuration import Config

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from core import ThresherError
-from crawler.worker import STOPPED_AT_ONCE
+from crawler.worker_config import STOPPED_AT_ONCE
 from frontier.fleet_state import Member, MemberEnd, MemberKind, MemberState, Order
 from frontier.verbs.fleet import Fleet
 from isolation.process_usage import usage

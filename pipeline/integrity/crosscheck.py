@@ -15,7 +15,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, BinaryIO, NamedTuple
 
@@ -25,6 +24,7 @@ from warcio.exceptions import ArchiveLoadFailed
 from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersParserException
 
 from core import InputError
+from pipeline.integrity.findings import CrossCheck
 from pipeline.steps.process import archive_outputs
 from storage.inputs.origin import PASSED_OVER
 from storage.manifest import Manifest
@@ -78,24 +78,6 @@ class RecordReading(NamedTuple):
     """Our reader: the fault of the record. warcio: the digest that does not fit the bytes. Else empty."""
     explanation: str = ""
     """Why warcio may find another digest than the record states, if that is known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrossCheck:
-    """The result, one line each."""
-
-    damage: tuple[str, ...] = ()
-    differences: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
-    """Files that warcio does not read."""
-
-    def plus(self, other: "CrossCheck") -> "CrossCheck":
-        """Return both results together."""
-        return CrossCheck(
-            damage=(*self.damage, *other.damage),
-            differences=(*self.differences, *other.differences),
-            unread=(*self.unread, *other.unread),
-        )
 
 
 def cross_check_archive(store: Store, manifest: Manifest) -> CrossCheck:

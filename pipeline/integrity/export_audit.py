@@ -7,9 +7,15 @@
 """
 
 from core import CorruptData, InputError
-from pipeline.integrity.verify import VerifyResult
-from pipeline.steps.export import is_intact
-from pipeline.steps.export_directory import CLAIM_FILE, MANIFEST_FILE, claim_bytes, output_store, write_lock
+from pipeline.integrity.findings import VerifyResult
+from pipeline.steps.export_directory import (
+    CLAIM_FILE,
+    MANIFEST_FILE,
+    claim_bytes,
+    is_intact,
+    output_store,
+    write_lock,
+)
 from pipeline.terminal.progress import Progress
 from shards.dataset import Dataset, ShardFile, SideFile
 from shards.formats.registry import FORMATS

@@ -12,16 +12,14 @@
    --accept-loss`) count as readable.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from core import CorruptData, InputError
 from frontier import Frontier, Stats
-from frontier.link.connect import connect
 from pipeline.integrity.revisit_references import RevisitReferences
-from pipeline.open_crawl import Every, ask_every
+from pipeline.open_crawl import Every, ask_project
 from pipeline.open_project import OpenProject
 from storage.archive.open_files import WARC, open_archive_files, open_files, snapshot
 from storage.crawllog import log_line
@@ -53,11 +51,7 @@ def settled_pages(project: OpenProject) -> Every[int]:
         storage_id = read_storage_id(project.store)
     if storage_id is None:  # no crawl has used this storage
         return Every(answers={}, lost={})
-    with project.frontier_address() as address:
-        return asyncio.run(_settled(address, storage_id))
 
-
-async def _settled(address: str, storage_id: str) -> Every[int]:
     async def count(_: str, frontier: Frontier) -> int | None:
         if (
             frontier.rebuild.is_running
@@ -67,11 +61,7 @@ async def _settled(address: str, storage_id: str) -> Every[int]:
             return None
         return answered_pages(await frontier.stats())
 
-    link = await connect(address)
-    try:
-        found = await ask_every(link, count)
-    finally:
-        await link.aclose()
+    found = ask_project(project, count)
     answers = {crawl: number for crawl, number in found.answers.items() if number is not None}
     return Every(answers=answers, lost=found.lost)
 

@@ -19,19 +19,18 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from core import CorruptData, InputError
 from pipeline.dedup_index import index_state
-from pipeline.integrity import audit, crosscheck, reconcile
-from pipeline.integrity.crosscheck import CrossCheck
+from pipeline.integrity import audit, reconcile
+from pipeline.integrity.findings import CrossCheck, VerifyResult
 from pipeline.integrity.garbage import collect, unsealed_outputs
 from pipeline.integrity.revisit_references import RevisitReferences
 from pipeline.steps.cuts import cut_results
 from pipeline.steps.process import archive_outputs
 from pipeline.terminal.progress import Progress
-from storage import run, storage_id, tables
+from storage import run, storage_id
 from storage.archive import reseal
 from storage.archive.open_files import STEP, STEP_NAME, crawls_with_open_files
 from storage.archive.recovery import recoverable_files
@@ -52,33 +51,6 @@ REPRODUCIBLE_STEPS = (
 """Steps whose parts can be made again from storage."""
 LISTS_PREFIX = "lists/"
 PROCESS_MANIFESTS = "manifests/process/"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyResult:
-    """What was checked, and its damage, one line each."""
-
-    files: int
-    bytes: int
-    damage: tuple[str, ...]
-    redo: tuple[str, ...] = ()
-    """Names of the Manifests of damaged parts that can be made again."""
-    unreadable: tuple[str, ...] = ()
-    """Names of unreadable Manifests of other steps, of runs and of lists."""
-    indexes: tuple[Manifest, ...] = ()
-    """Archive parts with an intact WARC file and a damaged index."""
-    archives: tuple[Manifest, ...] = ()
-    """Archive parts with a damaged WARC file."""
-    logs: tuple[Manifest, ...] = ()
-    """Parts of a crawl log with a damaged file."""
-    differences: tuple[str, ...] = ()
-    """Differences between two readers of an ingested archive file whose bytes are those that were sealed."""
-    unread: tuple[str, ...] = ()
-    """Archive files that warcio cannot read, one line each."""
-    unfinished: tuple[str, ...] = ()
-    """Open archive files without a writer, one line each."""
-    garbage: int = 0
-    """Number of outputs of attempts that were never sealed."""
 
 
 def verify_storage(
@@ -121,7 +93,9 @@ def verify_storage(
             if step == STEP_NAME and (changed or reconcile.is_loss_accepted(manifest)):
                 accepted.add(archive_outputs(manifest.outputs)[0].name)
             if step == STEP_NAME and is_deep and not changed:
-                cross = cross.plus(crosscheck.cross_check_archive(store, manifest))
+                from pipeline.integrity.crosscheck import cross_check_archive  # noqa: PLC0415 - warcio is slow to import
+
+                cross = cross.plus(cross_check_archive(store, manifest))
             damage.extend(f"{name}: {fault}" for fault in faults)
             if faults and step in REPRODUCIBLE_STEPS:
                 redo.append(name)
@@ -246,6 +220,8 @@ def _faults(
         if output in changed:
             yield _change(store, output)
         elif output.name.endswith(".parquet"):
+            from storage import tables  # noqa: PLC0415 - a crawl that was not processed has no table
+
             yield from _with_read_errors(tables.faults(store, output))
 
 

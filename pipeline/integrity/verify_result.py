@@ -7,9 +7,7 @@ from pathlib import Path
 import typer
 
 from core import InputError, Unavailable
-from pipeline import catalog_refresh
-from pipeline.integrity import export_audit, reconcile, verify
-from pipeline.integrity.verify import VerifyResult
+from pipeline.integrity.findings import VerifyResult
 from pipeline.open_project import OpenProject
 from pipeline.terminal.output import echo, print_result
 from pipeline.terminal.progress import Progress, stderr_progress
@@ -46,6 +44,8 @@ def run_verify(directory: Path, options: VerifyOptions, as_json: bool) -> None:
 
 
 def _verify_dataset(uri: str, options: VerifyOptions, progress: Progress) -> VerifyResult:
+    from pipeline.integrity import export_audit  # noqa: PLC0415 - a dataset needs no project
+
     found = export_audit.verify_dataset(uri, progress)
     if options.repair and found.damage and (removed := export_audit.repair_dataset(uri)):
         echo(f"{uri}: removed {', '.join(removed)}; the same export makes it again", err=True)
@@ -55,6 +55,9 @@ def _verify_dataset(uri: str, options: VerifyOptions, progress: Progress) -> Ver
 def _verify_storage(
     project: OpenProject, options: VerifyOptions, progress: Progress
 ) -> tuple[VerifyResult, list[str]]:
+    from pipeline import catalog_refresh  # noqa: PLC0415 - as above
+    from pipeline.integrity import reconcile, verify  # noqa: PLC0415
+
     settled: Mapping[str, int] = {}
     lost: list[str] = []
     try:

@@ -11,16 +11,14 @@
    that were received from each: reading a page takes time about in proportion to its size.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
 from core import InputError, Unavailable
 from frontier import CrawlFigures, Frontier, WorkerFigures
-from frontier.link.connect import connect
 from pipeline.domains import domain_of
-from pipeline.open_crawl import ask_every
+from pipeline.open_crawl import ask_project
 from pipeline.open_project import OpenProject
 from pipeline.prices import Prices
 from storage.crawllog.log_reader import read_in_order
@@ -251,15 +249,7 @@ def crawl_figures(project: OpenProject) -> dict[str, CrawlFigures]:
         is_elsewhere = storage is not None and storage.id != storage_id
         return CrawlFigures() if is_elsewhere else await frontier.workers.figures()
 
-    async def ask(address: str) -> dict[str, CrawlFigures]:
-        link = await connect(address)
-        try:
-            return dict((await ask_every(link, figures)).answers)
-        finally:
-            await link.aclose()
-
-    with project.frontier_address() as address:
-        return asyncio.run(ask(address))
+    return ask_project(project, figures).answers
 
 
 def _crawl_usage(sums: WorkerFigures, archived: int) -> Usage:

@@ -7,7 +7,6 @@ removed it. Everything comes from files that users can read with other tools; no
 Indexes and logs are read from end to end, which takes seconds per million records. Memory does not grow with them.
 """
 
-import asyncio
 import logging
 from collections import deque
 from collections.abc import Iterator
@@ -20,10 +19,9 @@ import pyarrow.compute as pc
 
 from core import InputError, RecordRef, Url, document_id
 from frontier import Frontier, HostSwitch, InvalidUrl, UrlState, canonicalize
-from frontier.link.connect import connect
 from frontier.page_key import page_key
 from frontier.policy import OFF
-from pipeline.open_crawl import Every, ask_every
+from pipeline.open_crawl import ask_project
 from pipeline.open_project import OpenProject
 from pipeline.steps import dedup
 from pipeline.steps.cuts import cut_results
@@ -183,15 +181,7 @@ def _places(project: OpenProject, url: Url) -> dict[str, tuple[UrlState, HostSwi
     async def place(_: str, frontier: Frontier) -> tuple[UrlState, HostSwitch]:
         return await frontier.inspection.find(url), frontier.crawl.settings.policy.query_order
 
-    async def ask(address: str) -> Every[tuple[UrlState, HostSwitch]]:
-        link = await connect(address)
-        try:
-            return await ask_every(link, place)
-        finally:
-            await link.aclose()
-
-    with project.frontier_address() as address:
-        found = asyncio.run(ask(address))
+    found = ask_project(project, place)
     for line in found.lost.values():
         LOGGER.warning("%s", line)
     return found.answers

@@ -5,11 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-
 from core import InputError
-from filters.dedup.repeat_rows import CUT_KINDS
+from filters.dedup.dedup_versions import CUT_KINDS
 from pipeline.funnel import EARLY_RULE, REMOVAL_KINDS, Funnel, Stage, TokenCounts, make_funnel
 from pipeline.open_project import OpenProject
 from pipeline.reports.published_bands import flags
@@ -23,6 +20,7 @@ from storage.warc.records import page_records
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.console import Console
 
 
 def funnel_of(project: OpenProject, names: Sequence[str], verdict_set: str = "") -> Funnel:
@@ -66,8 +64,10 @@ def _funnel(
     return make_funnel(names, stage_counts, rule_order, removed, tokens, archived - seen)
 
 
-def render(funnel: Funnel, console: Console) -> None:
+def render(funnel: Funnel, console: "Console") -> None:
     """Print the funnel as a table."""
+    from rich.table import Table  # noqa: PLC0415 - exports use the funnel and print none
+
     counted = f"; tokens of {funnel.tokenizer}" if funnel.tokenizer else ""
     title = f"Funnel of {', '.join(funnel.sources)} (filters in this order{counted})"
     table = Table(title=title, title_justify="left")

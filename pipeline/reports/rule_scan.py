@@ -90,10 +90,17 @@ class RuleScan:
 
 
 def scan_rules(
-    store: Store, sources: Sequence[str], duplicates: frozenset[str] = frozenset(), verdict_set: str = ""
+    store: Store,
+    sources: Sequence[str],
+    duplicates: frozenset[str] = frozenset(),
+    verdict_set: str = "",
+    *,
+    kinds: Sequence[GroupKind] = GROUP_KINDS,
 ) -> RuleScan:
-    """Scan the parts of some sources. `duplicates` are the ids of documents that deduplication removed."""
-    groups: dict[GroupKind, dict[str, GroupCounts]] = {kind: {} for kind in GROUP_KINDS}
+    """Scan the parts of some sources. `duplicates` are the ids of documents that deduplication removed. Documents are
+    counted by groups of these `kinds` only.
+    """
+    groups: dict[GroupKind, dict[str, GroupCounts]] = {kind: {} for kind in kinds}
     rules: dict[str, RuleCounts] = {}
     histograms: dict[tuple[str, str, float], Histogram] = {}
     measured = 0
@@ -107,7 +114,7 @@ def scan_rules(
             _count_rules(chosen, rows, sizes, rules)
             _count_values(chosen, rows, histograms)
             by_id = dict(zip(table["id"].to_pylist(), sizes.tolist(), strict=True))
-            for group, verdict, size in _documents(store, source, part, by_id):
+            for group, verdict, size in _documents(store, source, part, by_id, kinds):
                 for kind, name in group.items():
                     counts = groups[kind].setdefault(name, GroupCounts())
                     _count_document(counts, verdict, size, is_duplicate=verdict["id"] in duplicates)
@@ -120,19 +127,22 @@ def scan_rules(
 
 
 def _documents(
-    store: Store, source: str, part: JudgedPart, sizes: dict[Any, int]
+    store: Store, source: str, part: JudgedPart, sizes: dict[Any, int], kinds: Sequence[GroupKind]
 ) -> Iterator[tuple[dict[GroupKind, str], dict[str, Any], int]]:
     """Yield the groups, the verdict and the bytes of text of each document. Columns with text are not read."""
     schema = tables.columns(tables.VERDICTS, "id", "keep", "rule")
     verdicts = {row["id"]: row for row in tables.read(store, part.verdicts, schema).to_pylist()}
     for rows in tables.row_groups(store, part.documents, _DOCUMENTS):
         for row in rows.to_pylist():
-            group: dict[GroupKind, str] = {
-                "language": row["language"] or "unknown",
-                "source": source,
-                "domain": domain_of(row["url"]),
-            }
+            group = {kind: _group(kind, row, source) for kind in kinds}
             yield group, verdicts[row["id"]], sizes.get(row["id"], 0)
+
+
+def _group(kind: GroupKind, row: dict[str, Any], source: str) -> str:
+    """Return the group of a document. Domains take longest: the list of public suffixes must be loaded."""
+    if kind == "domain":
+        return domain_of(row["url"])
+    return source if kind == "source" else row["language"] or "unknown"
 
 
 def _count_document(counts: GroupCounts, verdict: dict[str, Any], size: int, *, is_duplicate: bool) -> None:

@@ -1,25 +1,23 @@
 """The status command: the progress of every source, and the state of its frontier."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
-
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from frontier import CrawlFigures, FleetState, Frontier, GateState, Outage, Stats
-from frontier.link.connect import connect
 from isolation import probe_confinement
 from pipeline.engine.quarantine import DIRECTORY
 from pipeline.integrity.reconcile import unlogged_pages
-from pipeline.open_crawl import ask_every
+from pipeline.open_crawl import ask_project
 from pipeline.open_project import OpenProject
 from pipeline.reports.disks import disks
 from pipeline.terminal.outage_line import outage_line
 from pipeline.terminal.reasons import counted
 from storage.storage_id import read_storage_id
 from storage.warc.records import page_records
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 USER_DESCRIPTIONS = {
     "nobody": "user nobody",
@@ -30,14 +28,14 @@ USER_DESCRIPTIONS = {
 
 def project_status(project: OpenProject) -> dict[str, Any]:
     """Return an entry per source, from the catalog and the frontier, and in `lost` a line per lost frontier."""
-    with project.frontier_address() as address:
-        frontiers, elsewhere, lost = asyncio.run(_frontiers(project, address))
-    return _status(project, frontiers, elsewhere, lost, is_frontier_up=True)
+    isolation = _isolation(project)  # first: it is found out fast while this process has one thread
+    frontiers, elsewhere, lost = _frontiers(project)
+    return _status(project, frontiers, elsewhere, lost, isolation, is_frontier_up=True)
 
 
 def storage_status(project: OpenProject) -> dict[str, Any]:
     """Return what `project_status` returns as far as the storage knows it, when the frontier does not answer."""
-    return _status(project, {}, {}, {}, is_frontier_up=False)
+    return _status(project, {}, {}, {}, _isolation(project), is_frontier_up=False)
 
 
 def _status(
@@ -45,6 +43,7 @@ def _status(
     frontiers: "dict[str, _FrontierState]",
     elsewhere: dict[str, str],
     lost: dict[str, str],
+    isolation: dict[str, Any] | None,
     *,
     is_frontier_up: bool,
 ) -> dict[str, Any]:
@@ -53,7 +52,7 @@ def _status(
         "storage": project.store.uri,
         "damage": list(project.damage),
         "frontier_up": is_frontier_up,
-        "isolation": _isolation(project),
+        "isolation": isolation,
         "cache": None if (cache := project.cache_stats) is None else asdict(cache),
         "sources": [_source(project, name, frontiers) for name in names],
         "elsewhere": elsewhere,
@@ -62,8 +61,10 @@ def _status(
     }
 
 
-def render(found: dict[str, Any], console: Console) -> None:
+def render(found: dict[str, Any], console: "Console") -> None:
     """Print the status as a table."""
+    from rich.table import Table  # noqa: PLC0415 - `--json` and metrics print none
+
     table = Table(title=f"storage {found['storage']}", title_justify="left")
     for column in (
         "source",
@@ -154,8 +155,8 @@ class _FrontierState:
     fleet: FleetState | None
 
 
-async def _frontiers(
-    project: OpenProject, address: str
+def _frontiers(
+    project: OpenProject,
 ) -> tuple[dict[str, _FrontierState], dict[str, str], dict[str, str]]:
     """Return the state of the crawls of the project's storage, the storage of every other crawl of the server, and the
     error line of every lost crawl.
@@ -176,11 +177,7 @@ async def _frontiers(
             fleet=await frontier.fleet.state(),
         )
 
-    link = await connect(address)
-    try:
-        found = await ask_every(link, frontier_state)
-    finally:
-        await link.aclose()
+    found = ask_project(project, frontier_state)
     return {name: state for name, state in found.answers.items() if state is not None}, elsewhere, found.lost
 
 

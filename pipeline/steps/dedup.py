@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core import InputError
-from filters.dedup.signature import signature_version
+from filters.dedup.dedup_versions import signature_version
 from pipeline.configuration import DedupConfig
 from pipeline.engine import run_step
 from pipeline.engine.local.worker_pool import WorkerPool

@@ -27,14 +27,20 @@ from pipeline.engine.step import Step
 from pipeline.engine.working_stages import DamagedWorkingFiles
 from pipeline.funnel import Funnel
 from pipeline.steps import sharding
-from pipeline.steps.export_directory import MANIFEST_FILE, WORK_DIRECTORY, claim, open_target, work_store
+from pipeline.steps.export_directory import (
+    MANIFEST_FILE,
+    WORK_DIRECTORY,
+    claim,
+    is_intact,
+    open_target,
+    work_store,
+)
 from pipeline.steps.export_plan import EXPORT, ExportOptions, ExportPlan, row_schema
 from pipeline.steps.shard_specs import ShardSpec
 from pipeline.terminal.progress import Progress
 from shards.card import CARD_NAME, dataset_card
 from shards.dataset import Dataset, ShardFile, SideFile
 from shards.formats.registry import FORMATS
-from storage import sealed_reading
 from storage.manifest import Manifest, seal
 from storage.store import Store
 
@@ -120,15 +126,6 @@ def is_intact_shard(out: Store, shard: ShardFile) -> bool:
 def _card_schema(options: ExportOptions) -> pa.Schema:
     """Return the columns that the card shows: those of the first format."""
     return row_schema(options, FORMATS[options.formats[0]])
-
-
-def is_intact(out: Store, line: ShardFile | SideFile) -> bool:
-    """Return whether a file of a dataset is present and has the bytes that were sealed."""
-    try:
-        sealed_reading.check_sealed(out, line)
-    except CorruptData:
-        return False
-    return True
 
 
 def record_dataset(store: Store, plan: ExportPlan, dataset: Dataset) -> None:
@@ -221,6 +218,7 @@ def _make(
         shard_bytes=plan.options.shard_bytes,
         packing=plan.packing,
         mix=plan.options.mix,
+        text_bytes=plan.text_bytes,
         wanted=specs,
     )
     sharding_plan.scratch.sweep()

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from core import Conflict, CorruptData, InputError
-from shards.dataset import Dataset
+from shards.dataset import Dataset, ShardFile, SideFile
+from storage import sealed_reading
 from storage.directory_store import DirectoryStore, make_directory
 from storage.location import SCHEMES, open_store
 from storage.manifest import body_digest, recipe_difference
@@ -47,6 +48,15 @@ def check_free(out: str) -> Store:
             f"--out {out}: the directory holds other files and no dataset of ours; give an empty or new one"
         )
     return target
+
+
+def is_intact(out: Store, file: ShardFile | SideFile) -> bool:
+    """Return whether a file of a dataset is present and has the bytes that were sealed."""
+    try:
+        sealed_reading.check_sealed(out, file)
+    except CorruptData:
+        return False
+    return True
 
 
 def open_target(out: str, fingerprint: str, recipe: Mapping[str, Any]) -> Store:

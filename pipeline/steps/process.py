@@ -41,7 +41,7 @@ def step(filters: FiltersConfig, blocklist_name: str = "", *, permutations: int 
     `blocklist_name` is the name of the blocklist in the storage. Signatures have `permutations` numbers. Raise
     `InputError` if the engine is not installed.
     """
-    from filters.dedup.signature import signature_version
+    from filters.dedup.dedup_versions import signature_version
 
     recipe = {
         **reading_recipe(filters, blocklist_name),

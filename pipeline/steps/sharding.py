@@ -47,6 +47,10 @@ from storage.manifest import Input, Manifest, Output
 from storage.store import Store
 
 FAN_IN = 256
+FAST_FROM = 4 << 20
+"""Bytes of text from which the fast tokenizer pays: for so many, the other one takes as much CPU as the proof that both
+give the same ids (decision 45).
+"""
 
 
 class DocumentGroup(NamedTuple):
@@ -84,6 +88,8 @@ class ShardingPlan:
     """None if documents are not packed."""
     mix: Mix | None
     """None if every document occurs once."""
+    text_bytes: int
+    """UTF-8 bytes of the texts of all documents, each counted once."""
     wanted: tuple[ShardSpec, ...] | None
     """The shards to make; None for all."""
 
@@ -97,7 +103,7 @@ class Choice(NamedTuple):
     realised: tuple[RealisedSource, ...]
     """What the sources of the mix have."""
     fast: bool
-    """Whether the fast tokenizer is proven to give the same ids."""
+    """Whether the fast tokenizer encodes. Then it is proven to give the same ids."""
     stages: WorkingStages
     """Those that decided it; the shards take more."""
 
@@ -123,7 +129,7 @@ def choose(plan: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> Choic
     """
     stages = WorkingStages(purpose="the export", scratch=plan.scratch, pool=pool, progress=progress)
     _put_tokenizer(plan.scratch, plan.tokenizer.json.encode())
-    fast = is_fast_equal(plan.tokenizer.json)
+    fast = plan.text_bytes >= FAST_FROM and is_fast_equal(plan.tokenizer.json)
     if plan.mix is None:
         return Choice(
             order=plan.order,

@@ -16,20 +16,20 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from core import Conflict, InputError, Interruption, ThresherError, Unavailable
 from core.printable_address import redact_secrets
 from pipeline.telemetry.json_log import is_json, json_line
 from pipeline.terminal.printable import printable, printable_json
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 EXIT_INTERRUPTED = 130
 """Exit code after SIGINT or SIGTERM. A shell reports the same code for a command that SIGINT ended."""
-PIPED_WIDTH = 120
 
 
 class _Formatter(logging.Formatter):
@@ -104,18 +104,9 @@ def print_json(body: Mapping[str, Any]) -> None:
 
 def console() -> Console:
     """Return the console on which tables are printed."""
-    terminal = _Console(markup=False, emoji=False)
-    if not terminal.is_terminal:
-        # A pipe has no width. Rich would cut a table to 80 columns, and names in it would be lost.
-        terminal.width = PIPED_WIDTH
-    return terminal
+    from pipeline.terminal.table_console import table_console  # noqa: PLC0415 - most commands print no table
 
-
-class _Console(Console):
-    """Makes foreign texts in cells and lines printable, and reads no markup in them."""
-
-    def render_str(self, text: str, **named: Any) -> Text:
-        return super().render_str(printable(text), **named)
+    return table_console()
 
 
 def _interrupt(*_: object) -> NoReturn:

@@ -8,7 +8,7 @@ from crawler.render.render_settings import RenderSettings
 from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.wire import WireSettings
 from crawler.wire.client import Client
-from crawler.worker import WorkerConfig
+from crawler.worker_config import WorkerConfig
 
 OWNERS = {
     "wire": WireSettings,

@@ -141,9 +141,9 @@ class CallingUser(User):
             # One process for the parts of a step: what is made is the same, and each process imports for half a second.
             patch.setattr(os, "sched_getaffinity", lambda _: {0})
             if not any(self.directory.rglob("*.py")):
-                patch.setattr("pipeline.open_project.local_worker_pool", warm_worker_pool)
+                patch.setattr("pipeline.engine.local.worker_pool.local_worker_pool", warm_worker_pool)
             # The machine stays the same.
-            patch.setattr("pipeline.open_project.probe_confinement", probe_once)
+            patch.setattr("isolation.probe_confinement", probe_once)
             patch.setattr("pipeline.reports.status.probe_confinement", probe_once)
             patch.setenv("THRESHER_PROJECT", str(self.directory))
             patch.setattr(sys, "argv", ["thresher", *map(str, words)])

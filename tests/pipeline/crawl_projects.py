@@ -5,7 +5,8 @@ from itertools import count
 
 from crawler.replay.outbox import OutboxRelay
 from crawler.scheduling.scheduling_settings import SchedulingSettings
-from crawler.worker import WorkerConfig, run_worker
+from crawler.worker import run_worker
+from crawler.worker_config import WorkerConfig
 from frontier import Frontier
 from frontier.link.connect import connect
 from pipeline import configuration

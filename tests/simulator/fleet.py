@@ -17,7 +17,8 @@ from crawler.replay.outbox import OutboxRelay
 from crawler.replay.replay import recover
 from crawler.scheduling.scheduling_settings import SchedulingSettings
 from crawler.wire import WireSettings
-from crawler.worker import WorkerConfig, crawl
+from crawler.worker import crawl
+from crawler.worker_config import WorkerConfig
 from frontier import Frontier, TakeoverError
 from tests.simulator.object_store import ObjectStore, ProcessStore
 from tests.simulator.process import Machine, Process

@@ -47,6 +47,7 @@ from pipeline.engine.messages import (
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.task import (
     NO_ITEM,
+    OUT_OF_MEMORY,
     Assignment,
     Attempt,
     ItemTracker,
@@ -62,8 +63,6 @@ MAX_RSS = 1 << 30
 MAX_ITEM_CPU_S = 600
 """CPU seconds of one item. The longest item that is known to end takes about 20 (`extract.pdf.pdfium`)."""
 MAX_STALL_S = 600
-OUT_OF_MEMORY = 71
-"""Exit code of a process that could not allocate: `EX_OSERR` of sysexits.h."""
 POLL_S = 1.0
 """Seconds between two checks of a process that sends no message."""
 EXIT_TIMEOUT_S = 10.0

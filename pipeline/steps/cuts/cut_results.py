@@ -6,16 +6,12 @@ the removals, and the tables of all parts, so a run of other documents is anothe
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from core import InputError
-from filters.dedup.repeat_units import UNITS_VERSION
+from filters.dedup.dedup_versions import UNITS_VERSION
 from pipeline.configuration import DedupConfig
 from pipeline.engine import run_step
 from pipeline.engine.step import Part, Step
 from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
-from storage import tables
 from storage.manifest import Input, Manifest, Output, fingerprint, load_manifest, manifest_name, manifests
 from storage.store import Store
 
@@ -100,6 +96,11 @@ def verdicts_of(cut: Manifest | None) -> dict[str, Output]:
 
 def short_ids(store: Store, cut: Manifest | None) -> Iterator[str]:
     """Yield the ids of the documents that a run dropped because too few words were left of them."""
+    import pyarrow as pa  # noqa: PLC0415 - only this function reads a table
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    from storage import tables  # noqa: PLC0415
+
     schema = tables.columns(tables.VERDICTS, "id", "rule")
     for output in verdicts_of(cut).values():
         for rows in tables.row_groups(store, output, schema):

@@ -23,8 +23,9 @@ import xxhash
 
 from core import CorruptData
 from filters.dedup import repeat_rows
+from filters.dedup.dedup_versions import CUT_KINDS
 from filters.dedup.document_rows import Preference
-from filters.dedup.repeat_rows import CUT_KINDS, HASH, SUBSTRING, last_word, rows_of
+from filters.dedup.repeat_rows import HASH, SUBSTRING, last_word, rows_of
 from filters.dedup.repeat_units import (
     Blocks,
     Hashes,

@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from core import Edit
 from filters.dedup.cuts import cuts, new_characters
-from filters.dedup.repeat_rows import CUT_KINDS, SUBSTRING
+from filters.dedup.dedup_versions import CUT_KINDS
+from filters.dedup.repeat_rows import SUBSTRING
 from filters.dedup.repeat_units import Units, is_same_block, is_same_passage, words
 from filters.dedup.signature import sign
 from filters.edits import apply, compose

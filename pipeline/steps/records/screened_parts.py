@@ -8,24 +8,27 @@
 4. A screened part is stale if a table that has one of its witnesses is sealed no more, or otherwise. It is made again
    without screening, so a document that was left out for another comes back when that one goes. A mark in the storage
    says so, until the results of the source are deleted.
+
+A function imports what reads tables if it needs it: most projects screen nothing.
 """
+
+from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from core import CorruptData
-from filters.dedup.document_rows import table_hash
-from pipeline.dedup_index.index_screen import ScreenTask
 from pipeline.engine.step import Part
-from storage import tables
 from storage.manifest import Manifest, load_manifest, manifest_name, manifests
 from storage.store import Store
+
+if TYPE_CHECKING:
+    from pipeline.dedup_index.index_screen import ScreenTask
 
 PROCESS, SCREENED, SIGNATURES = "process", "screened", "signatures"
 TABLE, MARK = ".parquet", ".stale"
 """Suffixes of a table of screened documents, and of the mark of a part that is not screened again."""
-_WITNESSES = tables.columns(tables.SCREENED, "witness_table")
 
 
 def with_screen(store: Store, parts: Iterable[Part], screen: ScreenTask | None) -> Iterator[Part]:
@@ -108,10 +111,15 @@ def _witness_tables(store: Store, part: str) -> set[int] | None:
     )
     if output is None:
         return None
-    return set(cast("list[int]", tables.read(store, output, _WITNESSES)["witness_table"].to_pylist()))
+    from storage import tables  # noqa: PLC0415 - see the top
+
+    witnesses = tables.read(store, output, tables.columns(tables.SCREENED, "witness_table"))
+    return set(cast("list[int]", witnesses["witness_table"].to_pylist()))
 
 
 def _signatures(manifest: Manifest) -> int:
+    from filters.dedup.document_rows import table_hash  # noqa: PLC0415 - see the top
+
     for output in manifest.outputs:
         if output.name.startswith(f"{SIGNATURES}/"):
             return table_hash(output.name, output.sha256)

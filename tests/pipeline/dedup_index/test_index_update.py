@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from core import CorruptData, InputError
+from filters.dedup.dedup_versions import signature_version
 from filters.dedup.document_rows import DAY_MS
-from filters.dedup.signature import minhash, signature_version, text_hash
+from filters.dedup.signature import minhash, text_hash
 from pipeline.configuration import DedupConfig
 from pipeline.dedup_index import index_removals, index_state
 from pipeline.dedup_index.index_removals import RemovalsTask, removals_work

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from core import ThresherError, Unavailable
-from crawler.worker import STOPPED_AT_ONCE
+from crawler.worker_config import STOPPED_AT_ONCE
 from frontier.fleet_state import MemberEnd
 from frontier.testing import MemoryFrontier
 from isolation.process_usage import usage

@@ -14,8 +14,9 @@ from typer import Exit
 from pipeline.inputs.ingest import IngestOptions
 from pipeline.inputs.ingest_result import run_ingest
 from pipeline.terminal import output
+from pipeline.terminal.bar_progress import BarProgress
 from pipeline.terminal.printable import printable, printable_json
-from pipeline.terminal.progress import BarProgress, LineProgress
+from pipeline.terminal.progress import LineProgress
 from storage.directory_store import DirectoryStore
 
 ESCAPES = "\x1b]0;title\x07\x1b[31mred\x1b[2J\x9b2J\u202eback\r"

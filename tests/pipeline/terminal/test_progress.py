@@ -9,7 +9,8 @@ from rich.console import Console
 
 from frontier import GateState, Stats
 from pipeline.fleet.crawl_progress import remaining, status_line
-from pipeline.terminal.progress import BarProgress, LineProgress
+from pipeline.terminal.bar_progress import BarProgress
+from pipeline.terminal.progress import LineProgress
 from pipeline.terminal.rate import Rate, format_duration
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
