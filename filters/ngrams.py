@@ -83,30 +83,30 @@ def repeated_ngrams(identities: IntArray, lengths: IntArray) -> Iterator[Repeate
     """
     count = int(identities.max()) + 1 if len(identities) else 0
     ends = np.zeros(len(identities) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=ends[1:])
+    lengths.cumsum(out=ends[1:])
     places, grams = np.arange(len(identities)), identities
     n = 1
     while True:
         n += 1
         if len(places):
-            fits = places + n <= len(identities)
-            places, grams = places[fits], grams[fits]
+            if places[-1] + n > len(identities):  # no other place can be so near to the end
+                places, grams = places[:-1], grams[:-1]
             # A key is smaller than the number of tokens squared, or that of tokens of a lexicon: 64 bits are exact.
             places, grams = _repeated_keys(places, grams * count + identities[places + n - 1])
         yield RepeatedNgrams(n=n, places=places, grams=grams, ends=ends)
 
 
 def _repeated_keys(places: IntArray, keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the places whose key occurs at another place too, and their keys renumbered from 0."""
+    """Return the places whose key occurs at another place too, and a number from 0 for each key."""
     if not len(places):
         return places, keys
     order = keys.argsort()
     ordered = keys[order]
-    is_same = ordered[1:] == ordered[:-1]
-    is_repeated = np.zeros(len(keys), dtype=bool)
-    is_repeated[1:] = is_same
-    starts_run = ~is_repeated
-    is_repeated[:-1] |= is_same
-    repeated = order[is_repeated]
-    by_place = repeated.argsort()  # places are different, so any sort gives this order
-    return places[repeated[by_place]], (starts_run[is_repeated].cumsum() - 1)[by_place]
+    numbers = np.zeros(len(keys), dtype=np.int64)
+    (ordered[1:] != ordered[:-1]).cumsum(out=numbers[1:])
+    if numbers[-1] == len(keys) - 1:
+        return places[:0], keys[:0]
+    grams = np.empty_like(numbers)
+    grams[order] = numbers
+    is_repeated = np.bincount(numbers)[grams] > 1
+    return places[is_repeated], grams[is_repeated]

@@ -47,6 +47,16 @@ _WORD_MARKS = dict.fromkeys(map(ord, "\u1361\u0f0b"), " ")
 _WORD_MARK = re.compile("[\u1361\u0f0b]")
 
 
+def _other_bytes() -> bytes:
+    """Return the bytes with which no character in UTF-8 begins that `spaced` looks for."""
+    ranges = re.findall("(.)-(.)", f"{UNSPACED}\u1361-\u1361\u0f0b-\u0f0b")
+    begins = {byte for first, last in ranges for byte in range(first.encode()[0], last.encode()[0] + 1)}
+    return bytes(set(range(256)) - begins)
+
+
+_OTHER_BYTES = _other_bytes()
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text, in order."""
     if text.isascii():
@@ -59,6 +69,9 @@ def spaced(text: str) -> str:
     """Return a text with spaces around each word of a script without spaces, and in place of Ethiopic and Tibetan marks
     between words.
     """
+    # Most texts have no character that begins as these do, and looking at bytes takes a tenth of the time of a search.
+    if not text.encode(errors="surrogatepass").translate(None, _OTHER_BYTES):
+        return text
     if _UNSPACED.search(text):
         text = _UNSPACED_WORD.sub(r" \g<0> ", text)
     return text.translate(_WORD_MARKS) if _WORD_MARK.search(text) else text

@@ -50,7 +50,8 @@ def load_tokenizer_file(path: Path | None) -> TokenizerFile:
     because some page will have such a word.
     """
     if path is None:
-        return _tokenizer_file("bytes", _byte_tokenizer().to_str())
+        tokenizer = _byte_tokenizer()
+        return _tokenizer_file("bytes", tokenizer.to_str(), tokenizer)
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -60,13 +61,14 @@ def load_tokenizer_file(path: Path | None) -> TokenizerFile:
             f"tokenizer {path}: cannot be read as text ({error}); give a tokenizer.json"
         ) from None
     try:
-        described = _tokenizer_file(path.name, text, _configured_end(path))
+        tokenizer = open_tokenizer(text)
+        described = _tokenizer_file(path.name, text, tokenizer, _configured_end(path))
     except Exception as error:  # noqa: BLE001 - the library raises bare Exception for a malformed file
         raise InputError(
             f"tokenizer {path}: not a Hugging Face tokenizer.json ({str(error).splitlines()[0]})"
         ) from None
     try:
-        open_tokenizer(text).encode(RARE_CHARACTERS, add_special_tokens=False)
+        tokenizer.encode(RARE_CHARACTERS, add_special_tokens=False)
     except Exception as error:  # noqa: BLE001 - the same for a word that it does not know
         raise InputError(
             f"tokenizer {path}: fails at a word that is not in its vocabulary ({str(error).splitlines()[0]});"
@@ -108,8 +110,7 @@ def end_token(tokenizer: TokenizerFile, wanted: str | None) -> int | None:
     )
 
 
-def _tokenizer_file(name: str, text: str, configured_end: str = "") -> TokenizerFile:
-    tokenizer = Tokenizer.from_str(text)
+def _tokenizer_file(name: str, text: str, tokenizer: Tokenizer, configured_end: str = "") -> TokenizerFile:
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
     special = {each.content for each in tokenizer.get_added_tokens_decoder().values() if each.special}
     own_end = [token for token in END_TOKENS if token in special]

@@ -5,7 +5,7 @@ goes into a file. Any Parquet reader reads them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -180,17 +180,18 @@ class Signatures:
 
 def document_rows(documents: Iterable[Document]) -> pa.Table:
     """Return documents as a table of `DOCUMENTS`."""
-    rows = [
-        {
-            **{name: getattr(each, name) for name in DOCUMENTS.names if not name.startswith("record_")},
-            "record_file": each.record.file,
-            "record_offset": each.record.offset,
-            "record_length": each.record.length,
-            "record_digest": each.record.digest,
-        }
-        for each in documents
-    ]
-    return pa.Table.from_pylist(rows, schema=DOCUMENTS)
+    every = list(documents)
+    values: dict[str, list[Any]] = {
+        "record_file": [each.record.file for each in every],
+        "record_offset": [each.record.offset for each in every],
+        "record_length": [each.record.length for each in every],
+        "record_digest": [each.record.digest for each in every],
+    }
+    columns = (
+        values[name] if name in values else [getattr(each, name) for each in every]
+        for name in DOCUMENTS.names
+    )
+    return _table(columns, DOCUMENTS)
 
 
 def require_storable(document: Document) -> int:
@@ -206,10 +207,9 @@ def verdict_rows(verdicts: Sequence[Verdict]) -> pa.Table:
     """Return verdicts as a table of `VERDICTS`."""
     columns = [
         *([getattr(each, name) for each in verdicts] for name in VERDICTS.names if name != "edits"),
-        [[asdict(edit) for edit in each.edits] for each in verdicts],
+        [_edits(each.edits) for each in verdicts],
     ]
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, VERDICTS, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=VERDICTS)
+    return _table(columns, VERDICTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,12 +240,20 @@ def measurement_rows(rows: Sequence[MeasurementRow], names: Iterable[str], rules
     )
     columns = [
         *([getattr(each, name) for each in rows] for name in MEASUREMENTS.names if name != "edits"),
-        [[asdict(edit) for edit in each.edits] for each in rows],
+        [_edits(each.edits) for each in rows],
         *([each.measurements.get(name) for each in rows] for name in names),
         *([each.reasons.get(rule) for each in rows] for rule in rules),
     ]
+    return _table(columns, schema)
+
+
+def _table(columns: Iterable[Sequence[Any]], schema: pa.Schema) -> pa.Table:
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _edits(edits: Iterable[Edit]) -> list[dict[str, int | str]]:
+    return [{"start": each.start, "end": each.end, "replacement": each.replacement} for each in edits]
 
 
 def edits_by_id(store: Readable, sealed: SealedObject) -> dict[str, tuple[Edit, ...]]:

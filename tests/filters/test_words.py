@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from filters import words as splitting
 from filters.text import AnalyzedText
-from filters.words import is_unspaced, words
+from filters.words import is_unspaced, spaced, words
 
 
 @pytest.mark.parametrize(
@@ -46,3 +47,11 @@ def test_scripts_without_spaces(token, without_spaces):
 )
 def test_a_text_is_spaced_as_most_of_its_words_are(text, spaced):
     assert AnalyzedText(text=text, language="", language_score=0.0).is_spaced is spaced
+
+
+def test_no_character_that_spacing_looks_for_is_overlooked():
+    every = [chr(point) for point in range(0x110000)]
+    looked_for = [c for c in every if splitting._UNSPACED.match(c) or splitting._WORD_MARK.match(c)]
+    assert len(looked_for) > 50_000
+    assert all(c.encode().translate(None, splitting._OTHER_BYTES) for c in looked_for)
+    assert spaced("a \ud800 b") == "a \ud800 b"
