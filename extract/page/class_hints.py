@@ -54,9 +54,11 @@ _SURELY = re.compile(
 )
 _VOICES = re.compile(r"comment|disqus|repl|respon|discuss|remark|combx|shoutbox|feedback|trackback|pingback")
 _NEUTRAL = re.compile(
-    r"elementor|(?:has|with|without|no|show|hide)[-_]?(?:side-?bar|skyscraper|banner|header|footer|menu|ads?)"
+    r"(?:[a-z]+[-_]){0,2}(?:comments?|side-?bar|header|footer|menu|nav|banner|modal|popup|cookies?)[-_]"
+    r"(?:open(?:ed)?|closed?|enabled|disabled|active|inactive|fixed|sticky|visible|hidden|on|off|allowed)$"
+    r"|elementor|(?:has|with|without|no|show|hide)[-_]?(?:side-?bar|skyscraper|banner|header|footer|menu|ads?)"
 )
-"""Names of page builders, and names that state which parts a layout has."""
+"""Names of page builders, and names that state which parts a layout has and in which state they are."""
 _CONTENT = re.compile(
     r"(?:(?:main|page|body|article|doc|docs|documentation|rst|md|mw|api|wiki|section)[-_]?)?contents?(?:[-_]?(?:text|body|area))?$"
     r"|(?:main|main-?body|body|document|documentation|bodywrapper|theme-doc-markdown|mw-parser-output)$"

@@ -36,6 +36,7 @@ LONG, FAIR = 80, 40
 """Minimum characters of a block that reads like text: in general, and if it ends like a sentence."""
 MAX_LINKED = 0.33
 """Maximum share of links in the characters of a block that reads like text."""
+HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 CLEANED = frozenset(("form", "fieldset", "table", "ul", "ol", "div", "section", "dl", "header"))
 """Tags of boxes that may be clutter within the content."""
 NOTICE_PAGE_SHARE = 0.5
@@ -249,16 +250,35 @@ def _other_text_boxes(scores: Scores, top: Box, title: str) -> Iterator[Box]:
 
 
 def _siblings(scores: Scores, top: Box) -> Iterator[Box]:
-    """Yield the best box, and its siblings that have a fifth of its score or are paragraphs of text."""
+    """Yield the best box, its siblings that have a fifth of its score, are paragraphs of text, or are further sections
+    like it, and the headings between these.
+    """
     least = max(10, scores.score(top) * 0.2)
+    heading, has_begun = None, False
     for box in top.parent.children if top.parent is not None else [top]:
         text, density = scores.text[box.number], scores.density(box)
         if (
             box is top
             or (scores.is_scored(box) and scores.score(box) >= least)
             or (box.tag == "p" and (density < 0.25 if text > LONG else text > 0 and not density))
+            or _is_section_like(scores, box, top)
         ):
+            if heading is not None:
+                yield heading
             yield box
+            heading, has_begun = None, True
+        else:
+            heading = box if has_begun and box.tag in HEADINGS else None
+
+
+def _is_section_like(scores: Scores, box: Box, top: Box) -> bool:
+    """Return whether a box has the tag and the names of the best one, and is mostly running text too."""
+    return (
+        box.tag == top.tag
+        and box.names == top.names
+        and (box.names != "" or box.tag == "section")
+        and scores.good(box) >= max(ENOUGH, MIN_TEXT_SHARE * scores.text[box.number])
+    )
 
 
 def _heads_text(scores: Scores, box: Box) -> bool:
@@ -299,6 +319,7 @@ def _is_clutter(scores: Scores, box: Box, top: Box, kind: PageKind) -> bool:
             and text < 25
             and box.images != 1
             and not whole
+            and (box.parent is None or box.parent.tag not in HEADINGS)
             and not _heads_text(scores, box)
         )
         or density > (0.5 if whole or box.tag == "table" or weight >= 25 else 0.2)

@@ -34,6 +34,9 @@ INVISIBLE_TAGS = frozenset((
     "applet", "area", "audio", "basefont", "canvas", "figcaption", "frame", "frameset", "map", "marquee",
     "noembed", "option", "param", "rp", "source", "style", "svg", "track",
 ))  # fmt: skip
+LINES = frozenset(("p", "h1", "h2", "h3", "h4", "h5", "h6", "dt"))
+"""Tags of boxes whose contents are one line, whatever elements they have."""
+NAMES = frozenset(("class", "id"))
 SHADOW = frozenset(("open", "closed"))
 CONTROLS = frozenset(("input", "textarea", "select", "button"))
 PLAYERS = frozenset(("iframe", "object", "embed", "video"))
@@ -80,7 +83,10 @@ class Reader(BoxReader):
             return
         start = self._starts.get(tag)
         if start is None:
-            self._block(tag, attributes)
+            if "-" in tag:
+                self._custom(tag, attributes)
+            else:
+                self._block(tag, attributes)
         else:
             start(self, tag, attributes)
 
@@ -280,6 +286,22 @@ class Reader(BoxReader):
         else:
             self._unseen(tag, attributes)
 
+    def _custom(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Start an element that the page defines: a part of a line within a line, otherwise a box that is named like the
+        element if it states no name.
+        """
+        if self._verbatim or self._box.tag in LINES:
+            self._inline(tag, attributes)
+        else:
+            self._block("div", attributes if NAMES & attributes.keys() else {**attributes, "id": tag})
+
+    def _dialog(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Read an open dialog; browsers hide any other."""
+        if "open" in attributes or self._reveals:
+            self._block(tag, attributes)
+        else:
+            self._conceal()
+
     def _control(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         self._box.controls += 1
         self._hidden_depth = 1
@@ -317,7 +339,7 @@ class Reader(BoxReader):
         **dict.fromkeys(INVISIBLE_TAGS, _unseen),
         **dict.fromkeys(CONTROLS, _control),
         **dict.fromkeys(PLAYERS, _player),
-        "a": _link, "base": _fact, "br": _break, "head": _head, "hr": _rule, "html": _html, "img": _image,
+        "a": _link, "base": _fact, "br": _break, "dialog": _dialog, "head": _head, "hr": _rule, "html": _html, "img": _image,
         "link": _fact, "meta": _fact, "noscript": _noscript, "rt": _ruby, "script": _script, "sup": _superscript,
         "template": _template, "time": _time, "title": _title,
     }  # fmt: skip

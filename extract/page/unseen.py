@@ -9,6 +9,7 @@ import re
 from extract.page import page_reader
 from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.content import characters, choose_content, is_text
+from extract.page.headline import heading_of_page
 from extract.page.page_kind import PageKind
 
 MIN_CHARACTERS = 250
@@ -53,10 +54,9 @@ def choose_unseen(
         if revealed is not None and (found := choose_content(revealed, title, kind)):
             total = characters(found)
             running = sum(block.length for block in found if is_text(block))
-            if (
-                total >= max(MIN_CHARACTERS, MIN_RATIO * shown_size)
-                and running >= MIN_RUNNING * total
-                and _continues(found, chosen)
+            if total >= max(MIN_CHARACTERS, MIN_RATIO * shown_size) and (
+                (running >= MIN_RUNNING * total and _continues(found, chosen))
+                or (_has_heading(found, title) and not _has_heading(chosen, title))
             ):
                 return found
     return chosen
@@ -67,6 +67,11 @@ def _continues(found: list[Block], chosen: list[Block]) -> bool:
     texts = {block.text for block in found}
     shown = characters(chosen)
     return shown < MIN_SHOWN or 2 * characters([block for block in chosen if block.text in texts]) >= shown
+
+
+def _has_heading(blocks: list[Block], title: str) -> bool:
+    """Return whether the blocks have the heading of the page; a page whose heading is hidden has hidden its content."""
+    return heading_of_page(title, blocks) is not None
 
 
 def _article_blocks(article: str) -> list[Block]:
