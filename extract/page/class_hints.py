@@ -29,7 +29,9 @@ _POST = re.compile(
     r"|comment__(?:content|body)|post__(?:content|body|text)|message__(?:content|body)|post_message)$"
 )
 """Names that the software of forums gives to the body of a post."""
-_FOOTER = re.compile(r"(?:(?:site|page|main|global|doc)[-_]?)?footer$")
+_FOOTER = re.compile(
+    r"(?:(?:site|page|main|global|doc|top|primary|secondary)[-_]?)?(?:footer|nav(?:igation)?(?:[-_]?bar|[-_]?links)?)$"
+)
 _MAYBE = re.compile(r"and|article|body|column|content|main|mathjax|shadow")
 _POSITIVE = re.compile(r"article|body|content|entry|hentry|h-entry|main|page|pagination|post|text|blog|story")
 _NEGATIVE = re.compile(
@@ -72,6 +74,7 @@ _REFERENCE = re.compile(
     r"|(?:member|overview|package)summary$"
     r"|mw-(?:content-text|parser-output)$|qml(?:item|doc|proto)$|cppitem|haddock"
     r"|package-header$|cmt$|fullcomment(?:top)?$|shortcomment$"  # Haddock, Scaladoc
+    r"|mkdocs[-_]|simple-toc$|flipmenu$|innertube$"  # MkDocs, Nim, Erlang
     r"|tocset$|sinsetflow$|scodeflow$|mainsection$|nstext$"  # Scribble, Sandcastle
 )
 _NUMBER = re.compile(r"[0-9]{2,}+")
@@ -157,7 +160,7 @@ def _hints_of_bits(weight: int, every: int) -> ClassHints:
         every &= ~(_IS_VOICES | _IS_COMMENTS | _IS_UNLIKELY)  # comments of source code
     sure = every & (_IS_SURE | _IS_VOICES) > 0
     unlikely = 0.0
-    if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
+    if every & (_IS_CAPTION | _IS_FOOTER) or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
         unlikely = ALWAYS_UNLIKELY if every & (_IS_VOICES | _IS_FOOTER) else LIKELY if sure else DOUBTFUL
     hints = ClassHints(
         weight,

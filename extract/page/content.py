@@ -7,7 +7,7 @@ Finally, `trim` removes blocks because of their words. If a pass finds too littl
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, islice
+from itertools import accumulate, islice, takewhile
 
 from extract.page import cues, trim
 from extract.page.boxes import Block, Box, ParsedPage
@@ -39,6 +39,8 @@ MAX_LINKED = 0.33
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 CLEANED = frozenset(("form", "fieldset", "table", "ul", "ol", "div", "section", "dl", "header"))
 """Tags of boxes that may be clutter within the content."""
+MAX_DIALOG = 1_500
+"""Characters of a dialog with a cookie notice at most."""
 NOTICE_PAGE_SHARE = 0.5
 """Share of cookie notices in the text of a page from which on the page is about cookies."""
 WHOLE_PAGE_SHARE = 0.9
@@ -75,14 +77,14 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
         if box.comments and kind != "discussion" and box.last - box.first < len(page.blocks)
     )
     excluded = excluded_boxes(page.boxes, comments)
-    if kind == "reference" and (found := choose_reference(page, title)):
-        return found
     # The characters of running text in each block.
     good = [block.length if is_text(block) else 0 for block in page.blocks]
+    notices = _notices(page, sum(good))
+    if kind == "reference" and (found := choose_reference(page, title, notices)):
+        return found
     if kind == "discussion" and (found := choose_posts(page, title, good, excluded)):
         return found
     sums = [0, *accumulate(good)]
-    notices = _notices(page.blocks, sum(good))
     most = max(MAX_NAVIGATION, MAX_NAVIGATION_SHARE * sums[-1])
     navigation = (box for box in page.boxes if box.is_navigation and sums[box.last] - sums[box.first] < most)
     structural = excluded_boxes(page.boxes, navigation, excluded)
@@ -99,7 +101,7 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
             return _below_headline(page, head, good, excluded, found, content_of) or found
         if characters(found) > characters(best):
             best = found
-    little = choose_little(page, title, excluded)
+    little = choose_little(page, title, excluded, notices)
     return best if characters(best) >= max(LITTLE, LITTLE_SHARE * characters(little)) else little
 
 
@@ -153,10 +155,30 @@ def is_text(block: Block) -> bool:
     )
 
 
-def _notices(blocks: Sequence[Block], text: int) -> frozenset[int]:
-    """Return the numbers of the cookie notices; return none if the page is about cookies."""
-    found = frozenset(number for number, block in enumerate(blocks) if cues.is_notice(block.text))
-    return found if sum(blocks[number].length for number in found) < NOTICE_PAGE_SHARE * text else frozenset()
+def _notices(page: ParsedPage, text: int) -> frozenset[int]:
+    """Return the numbers of the blocks of cookie notices, with all of a dialog around a notice; return none if the page
+    is about cookies.
+    """
+    blocks = page.blocks
+    found = {number for number, block in enumerate(blocks) if cues.is_notice(block.text)}
+    if not found or sum(blocks[number].length for number in found) >= NOTICE_PAGE_SHARE * text:
+        return frozenset()
+    for number in sorted(found):
+        for box in ancestors(blocks[number].box):
+            inside = range(box.first, box.last)
+            if len(inside) == len(blocks) or sum(blocks[each].length for each in inside) > MAX_DIALOG:
+                break
+            if _has_controls(page, box):
+                found.update(inside)
+    return frozenset(found)
+
+
+def _has_controls(page: ParsedPage, box: Box) -> bool:
+    """Return whether a box has buttons or the like, also in the boxes within it."""
+    if box.controls:
+        return True
+    inner = islice(page.boxes, box.number + 1, None)
+    return any(each.controls for each in takewhile(lambda each: each.depth > box.depth, inner))
 
 
 def _unlikely(page: ParsedPage, good: Sequence[int], excluded: Sequence[bool], kind: PageKind) -> list[bool]:

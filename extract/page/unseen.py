@@ -22,6 +22,10 @@ MIN_SHOWN = 100
 """Characters of shown content from which on the hidden content must continue it."""
 MIN_RATIO = 3
 """Minimum size of hidden and shown content together, relative to the shown content."""
+MOSTLY = 3
+"""Hidden characters, relative to those of all that is shown, from which on a page without a heading hides its content,
+as under a dialog.
+"""
 MIN_RUNNING = 0.6
 """Minimum share of running text in hidden and shown content together."""
 _TITLE = re.compile(rb"<title\b[^>]{0,200}>[^<]*", re.IGNORECASE)
@@ -54,9 +58,19 @@ def choose_unseen(
         if revealed is not None and (found := choose_content(revealed, title, kind)):
             total = characters(found)
             running = sum(block.length for block in found if is_text(block))
+            is_running = running >= MIN_RUNNING * total
             if total >= max(MIN_CHARACTERS, MIN_RATIO * shown_size) and (
-                (running >= MIN_RUNNING * total and _continues(found, chosen))
-                or (_has_heading(found, title) and not _has_heading(chosen, title))
+                (is_running and _continues(found, chosen))
+                or (
+                    heading_of_page(title, page.blocks) is None
+                    and (
+                        heading_of_page(title, found) is not None
+                        or (
+                            (is_running or kind == "reference")
+                            and page.concealed >= MOSTLY * characters(page.blocks)
+                        )
+                    )
+                )
             ):
                 return found
     return chosen
@@ -67,11 +81,6 @@ def _continues(found: list[Block], chosen: list[Block]) -> bool:
     texts = {block.text for block in found}
     shown = characters(chosen)
     return shown < MIN_SHOWN or 2 * characters([block for block in chosen if block.text in texts]) >= shown
-
-
-def _has_heading(blocks: list[Block], title: str) -> bool:
-    """Return whether the blocks have the heading of the page; a page whose heading is hidden has hidden its content."""
-    return heading_of_page(title, blocks) is not None
 
 
 def _article_blocks(article: str) -> list[Block]:
