@@ -44,6 +44,8 @@ MAX_FACT_LENGTH = 200
 """Characters of the text of an element that states an author or a day, at most."""
 SIGNS = frozenset(("\u00b6", "#", "\u00a7", "\U0001f517", "[source]", "[src]", "[edit]"))
 """Texts of links that belong to a heading or a signature and lead to itself or to its source."""
+AUTHOR_PAGE = re.compile(r"/(?:authors?|autor(?:en|es|in)?|auteurs?|autori|writers?)/[^/?#]+/?$", re.IGNORECASE)
+"""End of the address of a page about an author."""
 MAX_SIGN_PIECES = 5
 """Pieces of text in such a link at most."""
 JSON_LD = "application/ld+json"
@@ -172,7 +174,7 @@ class Reader(BoxReader):
         return partial(self._fact_ends, tag, dict(attributes), len(self.blocks), len(self._pieces))
 
     def _fact_ends(self, tag: str, attributes: Mapping[str, str], blocks: int, pieces: int) -> None:
-        if len(self.blocks) == blocks and not (tag == "author" and self._is_comment()):
+        if len(self.blocks) == blocks and not (tag != "time" and self._is_comment()):
             text = " ".join("".join(self._pieces[pieces:]).split())
             self.metadata.append(MetadataElement(tag, attributes, text[:MAX_FACT_LENGTH]))
 
@@ -219,6 +221,8 @@ class Reader(BoxReader):
             pieces[-1] = ""
         self._links += 1
         marked = None if FACTUAL.isdisjoint(attributes) else self._fact_end(attributes)
+        if marked is None and ("/aut" in href or "/writer" in href) and AUTHOR_PAGE.search(href):
+            marked = partial(self._fact_ends, "author link", {"block": str(len(self.blocks))}, len(self.blocks), len(pieces))
         if marked is not None or "#" in href:
             self._ends.append(partial(self._notable_link_ends, marked, len(self.blocks), len(pieces)))
         else:

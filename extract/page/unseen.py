@@ -59,7 +59,7 @@ def choose_unseen(
             total = characters(found)
             running = sum(block.length for block in found if is_text(block))
             is_running = running >= MIN_RUNNING * total
-            if total >= max(MIN_CHARACTERS, MIN_RATIO * shown_size) and (
+            if total >= max(MIN_CHARACTERS if chosen else 1, MIN_RATIO * shown_size) and (
                 (is_running and _continues(found, chosen))
                 or (
                     heading_of_page(title, page.blocks) is None
