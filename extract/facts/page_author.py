@@ -69,7 +69,9 @@ _ORGANISATION = re.compile(
     re.IGNORECASE,
 )
 """Parts of names that people do not have."""
-_STAFF = re.compile(r"\b(?:redaktion|redacci[oó]n|rédaction|redazione|redação|editorial|staff)\b", re.IGNORECASE)
+_STAFF = re.compile(
+    r"\b(?:redaktion|redacci[oó]n|rédaction|redazione|redação|editorial|staff)\b", re.IGNORECASE
+)
 _SURELY_BY = re.compile(
     r"\W*(?:(?:written|posted|published|submitted|reported|story|words|created)? ?by|author|autor(?:in|en|a)?|text"
     r"|(?:geschrieben|verfasst|erstellt|gespeichert|eingestellt|veröffentlicht)? ?von|(?:écrit|publié|rédigé)? ?par"
@@ -128,7 +130,10 @@ def _statements(
     stated = list(metas)
     yield [name for key, text in stated if key in AUTHORS for name in _stated_names(text)], "meta"
     people = (
-        name for key in ("author", "creator") for node in of_article(nodes) for name in names(node.get(key), nodes)
+        name
+        for key in ("author", "creator")
+        for node in of_article(nodes)
+        for name in names(node.get(key), nodes)
     )
     yield [name for text in people for name in _stated_names(text)], "json-ld author"
     labels = dict(stated)
@@ -140,7 +145,9 @@ def _statements(
     for value, source in lines:
         is_byline = (_SURELY_BY if source == "line" else _BY).match(value) is not None
         named = introduced or source == AUTHOR_LINK or source.startswith("class")
-        if is_byline or (named and _NAME.fullmatch(_BY.sub("", value.partition(",")[0].partition("|")[0].strip()))):
+        if is_byline or (
+            named and _NAME.fullmatch(_BY.sub("", value.partition(",")[0].partition("|")[0].strip()))
+        ):
             yield list(_written_names(value)), source
         elif found := _IN_CHINESE.search(value):
             yield [found[1]], source

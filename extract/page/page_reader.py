@@ -44,7 +44,9 @@ MAX_FACT_LENGTH = 200
 """Characters of the text of an element that states an author or a day, at most."""
 SIGNS = frozenset(("\u00b6", "#", "\u00a7", "\U0001f517", "[source]", "[src]", "[edit]"))
 """Texts of links that belong to a heading or a signature and lead to itself or to its source."""
-AUTHOR_PAGE = re.compile(r"/(?:authors?|autor(?:en|es|in)?|auteurs?|autori|writers?)/[^/?#]+/?$", re.IGNORECASE)
+AUTHOR_PAGE = re.compile(
+    r"/(?:authors?|autor(?:en|es|in)?|auteurs?|autori|writers?)/[^/?#]+/?$", re.IGNORECASE
+)
 """End of the address of a page about an author."""
 MAX_SIGN_PIECES = 5
 """Pieces of text in such a link at most."""
@@ -222,7 +224,13 @@ class Reader(BoxReader):
         self._links += 1
         marked = None if FACTUAL.isdisjoint(attributes) else self._fact_end(attributes)
         if marked is None and ("/aut" in href or "/writer" in href) and AUTHOR_PAGE.search(href):
-            marked = partial(self._fact_ends, "author link", {"block": str(len(self.blocks))}, len(self.blocks), len(pieces))
+            marked = partial(
+                self._fact_ends,
+                "author link",
+                {"block": str(len(self.blocks))},
+                len(self.blocks),
+                len(pieces),
+            )
         if marked is not None or "#" in href:
             self._ends.append(partial(self._notable_link_ends, marked, len(self.blocks), len(pieces)))
         else:
@@ -291,8 +299,8 @@ class Reader(BoxReader):
             self._unseen(tag, attributes)
 
     def _custom(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Start an element that the page defines: a part of a line within a line, otherwise a box that is named like the
-        element if it states no name.
+        """Start an element that the page defines: a part of a line within a line, otherwise a box. The box is named like
+        the element if it states no name.
         """
         if self._verbatim or self._box.tag in LINES:
             self._inline(tag, attributes)
@@ -343,8 +351,8 @@ class Reader(BoxReader):
         **dict.fromkeys(INVISIBLE_TAGS, _unseen),
         **dict.fromkeys(CONTROLS, _control),
         **dict.fromkeys(PLAYERS, _player),
-        "a": _link, "base": _fact, "br": _break, "dialog": _dialog, "head": _head, "hr": _rule, "html": _html, "img": _image,
-        "link": _fact, "meta": _fact, "noscript": _noscript, "rt": _ruby, "script": _script, "sup": _superscript,
+        "a": _link, "base": _fact, "br": _break, "dialog": _dialog, "head": _head, "hr": _rule, "html": _html,
+        "img": _image, "link": _fact, "meta": _fact, "noscript": _noscript, "rt": _ruby, "script": _script, "sup": _superscript,
         "template": _template, "time": _time, "title": _title,
     }  # fmt: skip
     """What handles the start of an element; any other begins a box."""

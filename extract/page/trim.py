@@ -84,14 +84,20 @@ def _goes_on(blocks: Sequence[Block], taken: KeepFlags, end: int, last: int) -> 
     """
     if not cues.may_be_heading(blocks[end].text):
         return False
-    rest = [block for block, is_taken in zip(blocks[end + 1 : last], taken[end + 1 : last], strict=True) if is_taken]
+    rest = [
+        block
+        for block, is_taken in zip(blocks[end + 1 : last], taken[end + 1 : last], strict=True)
+        if is_taken
+    ]
     size = sum(block.length for block in rest)
     return (
         size >= MIN_REST
         and sum(block.length for block in rest if block.length >= MIN_BEFORE) >= BEFORE * size
         and sum(block.link for block in rest) <= STRAY * size
         and not any(
-            block.box.comments or (block.length < DATELINE and cues.has_date(block.text)) or cues.is_signed(block.text)
+            block.box.comments
+            or (block.length < DATELINE and cues.has_date(block.text))
+            or cues.is_signed(block.text)
             for block in rest
         )
     )
