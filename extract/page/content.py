@@ -80,6 +80,8 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     # The characters of running text in each block.
     good = [block.length if is_text(block) else 0 for block in page.blocks]
     notices = _notices(page, sum(good))
+    for number in notices:
+        good[number] = 0
     if kind == "reference" and (found := choose_reference(page, title, notices)):
         return found
     if kind == "discussion" and (found := choose_posts(page, title, good, excluded)):

@@ -299,8 +299,8 @@ class Reader(BoxReader):
             self._unseen(tag, attributes)
 
     def _custom(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Start an element that the page defines: a part of a line within a line, otherwise a box. The box is named like
-        the element if it states no name.
+        """Start an element that the page defines: a part of a line within a line, otherwise a box, which is named
+        like the element if it states no name.
         """
         if self._verbatim or self._box.tag in LINES:
             self._inline(tag, attributes)
@@ -352,8 +352,8 @@ class Reader(BoxReader):
         **dict.fromkeys(CONTROLS, _control),
         **dict.fromkeys(PLAYERS, _player),
         "a": _link, "base": _fact, "br": _break, "dialog": _dialog, "head": _head, "hr": _rule, "html": _html,
-        "img": _image, "link": _fact, "meta": _fact, "noscript": _noscript, "rt": _ruby, "script": _script, "sup": _superscript,
-        "template": _template, "time": _time, "title": _title,
+        "img": _image, "link": _fact, "meta": _fact, "noscript": _noscript, "rt": _ruby, "script": _script,
+        "sup": _superscript, "template": _template, "time": _time, "title": _title,
     }  # fmt: skip
     """What handles the start of an element; any other begins a box."""
     _MARKED_STARTS: ClassVar = {**_STARTS, **dict.fromkeys(ELEMENTS, _marked)}

@@ -56,24 +56,35 @@ def choose_unseen(
     if shown_size < MAX_SHOWN and page.concealed >= max(MIN_CHARACTERS, shown_size):
         revealed = page_reader.read_page(body, reveals=True, marks=page.has_marks)
         if revealed is not None and (found := choose_content(revealed, title, kind)):
+            if _is_hidden(page, found, title, kind):
+                return found
             total = characters(found)
-            running = sum(block.length for block in found if is_text(block))
-            is_running = running >= MIN_RUNNING * total
-            if total >= max(MIN_CHARACTERS if chosen else 1, MIN_RATIO * shown_size) and (
-                (is_running and _continues(found, chosen))
-                or (
-                    heading_of_page(title, page.blocks) is None
-                    and (
-                        heading_of_page(title, found) is not None
-                        or (
-                            (is_running or kind == "reference")
-                            and page.concealed >= MOSTLY * characters(page.blocks)
-                        )
-                    )
-                )
+            if (
+                total >= max(MIN_CHARACTERS, MIN_RATIO * shown_size)
+                and _running(found) >= MIN_RUNNING * total
+                and _continues(found, chosen)
             ):
                 return found
     return chosen
+
+
+def _is_hidden(page: ParsedPage, found: list[Block], title: str, kind: PageKind) -> bool:
+    """Return whether a page shows hardly more than a dialog over its content: its heading is hidden, or nearly all of
+    its text.
+    """
+    if characters(found) <= characters(page.blocks) or heading_of_page(title, page.blocks) is not None:
+        return False
+    if heading_of_page(title, found) is not None:
+        return True
+    return (
+        characters(found) >= MIN_CHARACTERS
+        and page.concealed >= MOSTLY * characters(page.blocks)
+        and (kind == "reference" or _running(found) >= MIN_RUNNING * characters(found))
+    )
+
+
+def _running(blocks: list[Block]) -> int:
+    return sum(block.length for block in blocks if is_text(block))
 
 
 def _continues(found: list[Block], chosen: list[Block]) -> bool:
