@@ -149,7 +149,7 @@ def _statements(
             named and _NAME.fullmatch(_BY.sub("", value.partition(",")[0].partition("|")[0].strip()))
         ):
             yield list(_written_names(value)), source
-        elif found := _IN_CHINESE.search(value):
+        elif not value.isascii() and (found := _IN_CHINESE.search(value)) is not None:
             yield [found[1]], source
         introduced = source != "line" and _LABEL.fullmatch(value) is not None
 
