@@ -73,9 +73,7 @@ _STAFF = re.compile(
     r"\b(?:redaktion|redacci[oó]n|rédaction|redazione|redação|editorial|staff)\b", re.IGNORECASE
 )
 _SURELY_BY = re.compile(
-    r"\W*(?:(?:written|posted|published|submitted|reported|story|words|created)? ?by|author|autor(?:in|en|a)?|text"
-    r"|(?:geschrieben|verfasst|erstellt|gespeichert|eingestellt|veröffentlicht)? ?von|(?:écrit|publié|rédigé)? ?par"
-    r"|(?:escrito|publicado|redactado)? ?por|(?:scritto|pubblicato) da|(?:geschreven|geplaatst) door)\s*:?\s+"
+    r"\W*(?:(?:written|posted|published|reported|story|words)? ?by|author|autor(?:in|en|a)?|von|par|por|text)\s*:?\s+"
     r"(?=(?-i:[A-ZÀ-Ý])\S* (?-i:[A-ZÀ-Ý])|\S+ ?(?:\||$))",
     re.IGNORECASE,
 )
