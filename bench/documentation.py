@@ -1,6 +1,6 @@
 """Write gold pages of documentation: pages of Debian packages, with the text of the element that the template marks.
 
-usage: python bench/documentation.py --dir DIR --out DATA [--pages K] [PKG ...]
+usage: python bench/documentation.py --dir DIR --out DATA [--pages K] [--further | PKG ...]
 
 Packages that are not in DIR are downloaded with apt-get and unpacked there. DATA receives `gold.jsonl.zst` and
 `pages.tar.zst` in the form of `../shared/data/extraction`, for `bench/extract.py`. Every package gives K pages, evenly
@@ -49,6 +49,25 @@ TEMPLATES = {
     "tomcat10-docs": "#content",
 }  # fmt: skip
 """Packages, and the selector of the element in which their templates put the content."""
+FURTHER_TEMPLATES = {
+    **dict.fromkeys(("ant-doc", "asciidoctor-doc", "cargo-doc", "libjs-bootstrap5-doc", "rust-web-doc"), "main"),
+    **dict.fromkeys(("clang-14-doc", "cmake-doc", "developers-reference-de", "mkdocs-doc", "python-attr-doc",
+                     "python-black-doc", "python-flask-doc", "python-lxml-doc", "python-sqlalchemy-doc",
+                     "python-sympy-doc", "why3-doc-html"), "[role=main]"),
+    **dict.fromkeys(("debian-handbook", "gnucash-docs", "libcairo2-doc"), DOCBOOK),
+    **dict.fromkeys(("debian-reference-en", "debian-reference-ja"), "body > .chapter"),
+    **dict.fromkeys(("csound-doc", "libboost1.81-doc"), "div.refentry"),
+    **dict.fromkeys(("exim4-doc-html", "kicad-doc-en", "libghc-pandoc-doc", "nim-doc"), "#content"),
+    **dict.fromkeys(("libexiv2-doc", "libstdc++-12-doc", "quantlib-refman-html"), "div.contents"),
+    **dict.fromkeys(("borgbackup-doc", "python-statsmodels-doc"), "div.body"),
+    "erlang-doc": "#content .innertube",
+    "petsc3.18-doc": "article",
+    "python-djangorestframework-doc": "#main-content",
+    "python-pandas-doc": "article, main",
+    "qtbase5-doc-html": "div.content",
+    "twisted-doc": "#main",
+}  # fmt: skip
+"""Packages that were looked at for decision 69, so none of them is held back."""
 FURNITURE = (
     "script, style, nav, button, .headerlink, .viewcode-link, .navheader, .navfooter, .header-anchor"
     ", .src, .sidebar"
@@ -63,10 +82,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("packages", nargs="*", metavar="PKG", default=sorted(TEMPLATES))
+    parser.add_argument("--further", action="store_true", help="take the packages of FURTHER_TEMPLATES")
     parser.add_argument("--dir", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--pages", type=int, default=60)
     args = parser.parse_args()
+    if args.further:
+        args.packages = sorted(FURTHER_TEMPLATES)
     args.out.mkdir(parents=True, exist_ok=True)
     counts, rows = {}, []
     tarred = io.BytesIO()
@@ -97,7 +119,7 @@ def gold_pages(folder: Path, package: str) -> Iterator[tuple[dict, bytes]]:
             continue
         seen.add(digest)
         try:
-            text = marked_text(body.decode(), TEMPLATES[package])
+            text = marked_text(body.decode(), (TEMPLATES | FURTHER_TEMPLATES)[package])
         except UnicodeDecodeError:
             continue  # its characters depend on a guess
         if scoring.bag(text).total() >= MIN_WORDS:

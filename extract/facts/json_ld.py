@@ -63,10 +63,18 @@ def of_article(nodes: Iterable[Node]) -> list[Node]:
     return [node for _, node in sorted(articles, key=lambda pair: pair[0])] + untyped
 
 
-def names(value: Any) -> Iterator[str]:
-    """Yield the names in the value of a property such as `author`: strings, nodes, or lists of them."""
+def names(value: Any, nodes: Iterable[Node] = ()) -> Iterator[str]:
+    """Yield the names in the value of a property such as `author`: strings, nodes, or lists of them. A node that has
+    only an `@id` has the name of the one in `nodes` with the same `@id`.
+    """
     for each in value if isinstance(value, list) else [value]:
-        name = each.get("name") if isinstance(each, dict) else each
+        name = each
+        if isinstance(each, dict):
+            name = each.get("name")
+            if name is None and (stated := each.get("@id")) is not None:
+                name = next(
+                    (node["name"] for node in nodes if node.get("@id") == stated and "name" in node), None
+                )
         for one in name if isinstance(name, list) else [name]:
             if isinstance(one, str):
                 yield one

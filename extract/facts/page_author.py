@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from extract.facts.json_ld import Node, names, of_article
 from extract.facts.stated import NOTHING, Stated
+from extract.references import unescape
 
 MAX_NAME_LENGTH = 200
 """Characters of an author's name at most."""
@@ -17,6 +18,8 @@ MAX_WRITTEN_NAME = 60
 MAX_STATEMENT_LENGTH = 300
 """Characters that are read of what may name authors. Some expressions here are quadratic."""
 MAX_AUTHORS = 20
+AUTHOR_LINK = "author link"
+"""Source of the text of a link to a page about an author."""
 AUTHORS = (
     "author", "article:author", "dc.creator", "dcterms.creator", "dc.contributor", "citation_author",
     "parsely-author", "sailthru.author", "article.author", "authors", "article_author", "article:author_name",
@@ -30,27 +33,45 @@ BYLINE_NAMES = re.compile(
     re.IGNORECASE,
 )
 _BY = re.compile(
-    r"^\W*(?:(?:written|posted|published|reported|story|text|words|article)?\s*by|von|par|por|di|da|door|av|af"
+    r"^\W*(?:(?:view )?(?:all )?(?:posts|articles|stories|more) (?:by|from)|(?:alles|mehr|alle \w+) von"
+    r"|(?:written|posted|published|submitted|reported|story|text|words|article|created)?\s*by"
+    r"|(?:geschrieben|verfasst|erstellt|gespeichert|eingestellt|veröffentlicht|gepostet)?\s*von"
+    r"|(?:écrit|publié|rédigé|posté|proposé)?\s*par|(?:escrito|publicado|redactado|postado)?\s*por"
+    r"|(?:scritto|pubblicato|postato)?\s*(?:di|da)|(?:geschreven|geplaatst|gepubliceerd)?\s*door|av|af"
     r"|autor(?:a|in|en)?|author|text|redaktion|über den autor"
     r"|ein (?:beitrag|artikel|kommentar|gastbeitrag) von|przez|автор)\s*:?\s+",
     re.IGNORECASE,
 )
 _END = re.compile(
     r"\s*(?:[|•·/\n(\[<@]|\s[-\u2013\u2014]\s|,\s(?=\d|updated|published|senior|staff|associated|editor|reporter|cnn|bbc)"
-    r"|\b(?:am|on|at|vom|veröffentlicht|published|updated|posted|follow|il|le|el|em|op|om|in|for|für|um|dated?)\b|\d|https?:|\S+@).*",
+    r"|\b(?:am|on|at|vom|veröffentlicht|published|updated|posted|follow|(?-i:il|le|el|em|op|om|in|for|für|um)|dated?)\b|\d|https?:|\S+@).*",
     re.IGNORECASE | re.DOTALL,
 )
 _ADDRESS = re.compile(r"://|\.(?:com|de|org|net)\b/|^www\.")
+_LABEL = re.compile(
+    r"\W*(?:(?:written |posted )?by|(?:geschrieben |verfasst )?von|(?:écrit |publié )?par|(?:escrito )?por"
+    r"|scritto da|geschreven door|author|autor(?:in|en|a)?|auteur)\W*",
+    re.IGNORECASE,
+)
+"""A line that introduces the name in the next one."""
+_IN_CHINESE = re.compile(
+    r"(?:作者|撰文|记者|記者|責任編輯|责任编辑|編輯|编辑|執筆|著者|文)\s*[:：]\s*"
+    r"([\u4e00-\u9fff\u3040-\u30ff·]{2,8})(?:$|[\s/|）)，,])"
+)
+"""A line that names the author in Chinese or Japanese."""
 _NAME = re.compile(
     r"[^\W\d_][\w.'’-]*(?: (?:von|van|de|der|den|di|da|du|la|le|bin|al|[^\W\d_][\w.'’-]*)){1,3}"
 )
 """A line that has nothing but a name of two to four words."""
 _ORGANISATION = re.compile(
-    r"\b(?:e\.\s?V\.|gmbh|inc\b|ltd\b|llc|stiftung|verlag|zeitung|nachrichten|redaktion|magazin|e-?mail|media|news|press)"
+    r"\b(?:e\.\s?V\.|gmbh|inc\b|ltd\b|llc|stiftung|verlag|zeitung|nachrichten|noticias|redaktion|redacci[oó]n|rédaction|redazione|magazin|e-?mail|media|news|press)"
     r"|\.(?:de|com|at|ch|org|net|fr|es|it)\b",
     re.IGNORECASE,
 )
 """Parts of names that people do not have."""
+_STAFF = re.compile(
+    r"\b(?:redaktion|redacci[oó]n|rédaction|redazione|redação|editorial|staff)\b", re.IGNORECASE
+)
 _SURELY_BY = re.compile(
     r"\W*(?:(?:written|posted|published|reported|story|words)? ?by|author|autor(?:in|en|a)?|von|par|por|text)\s*:?\s+"
     r"(?=(?-i:[A-ZÀ-Ý])\S* (?-i:[A-ZÀ-Ý])|\S+ ?(?:\||$))",
@@ -79,16 +100,22 @@ def choose_author(
     those that may be bylines, each with its source. A name in `sites`, those of the site, counts only if there is no
     other.
     """
-    names_of_site = {site.casefold() for site in sites}
+    names_of_site = {_letters(site) for site in sites}
     rest: list[Stated] = []
     for value, source in _statements(metas, nodes, marked, lines):
         people = [
-            name for name in value if name.casefold() not in names_of_site and not _ORGANISATION.search(name)
+            name for name in value if _letters(name) not in names_of_site and not _ORGANISATION.search(name)
         ]
-        if people:
+        # A page that its staff has written may link to the authors of others.
+        if people and not (source == AUTHOR_LINK and any(_STAFF.search(each.value) for each in rest)):
             return Stated(_joined(people), source)
         rest.append(Stated(_joined(value), source))
     return next((each for each in rest if each.value), NOTHING)
+
+
+def _letters(name: str) -> str:
+    """Return the letters and digits of a name, because addresses have no spaces."""
+    return "".join(filter(str.isalnum, name.casefold()))
 
 
 def _statements(
@@ -98,21 +125,35 @@ def _statements(
     lines: Iterable[tuple[str, str]],
 ) -> Iterator[tuple[list[str], str]]:
     """Yield the names of each source, most reliable first."""
-    yield [name for key, text in metas if key in AUTHORS for name in _stated_names(text)], "meta"
+    stated = list(metas)
+    yield [name for key, text in stated if key in AUTHORS for name in _stated_names(text)], "meta"
     people = (
-        name for key in ("author", "creator") for node in of_article(nodes) for name in names(node.get(key))
+        name
+        for key in ("author", "creator")
+        for node in of_article(nodes)
+        for name in names(node.get(key), nodes)
     )
     yield [name for text in people for name in _stated_names(text)], "json-ld author"
+    labels = dict(stated)
+    if _LABEL.fullmatch(labels.get("twitter:label1", "")):
+        yield list(_stated_names(labels.get("twitter:data1", ""))), "meta twitter:data1"
     for value, source in marked:
         yield list(_written_names(value, is_marked=True)), source
+    introduced = False
     for value, source in lines:
         is_byline = (_SURELY_BY if source == "line" else _BY).match(value) is not None
-        if is_byline or (source.startswith("class") and _NAME.fullmatch(value)):
+        named = introduced or source == AUTHOR_LINK or source.startswith("class")
+        if is_byline or (
+            named and _NAME.fullmatch(_BY.sub("", value.partition(",")[0].partition("|")[0].strip()))
+        ):
             yield list(_written_names(value)), source
+        elif not value.isascii() and (found := _IN_CHINESE.search(value)) is not None:
+            yield [found[1]], source
+        introduced = source != "line" and _LABEL.fullmatch(value) is not None
 
 
 def _stated_names(text: str) -> Iterator[str]:
-    name = _BY.sub("", " ".join(text.split())[: MAX_STATEMENT_LENGTH + 1])
+    name = _BY.sub("", unescape(" ".join(text.split())[: MAX_STATEMENT_LENGTH + 1]))
     if 0 < len(name) <= MAX_NAME_LENGTH and not _ADDRESS.search(name) and not name.startswith("@"):
         yield name
 

@@ -10,12 +10,12 @@ import sys
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, islice, tee
+from itertools import chain, groupby, islice, tee
 from urllib.parse import urljoin, urlsplit
 
 from extract.fact_formats import LANGUAGE, creative_commons
 from extract.facts import json_ld
-from extract.facts.page_author import BYLINE_NAMES, choose_author
+from extract.facts.page_author import AUTHOR_LINK, BYLINE_NAMES, choose_author
 from extract.facts.page_date import DATE_NAMES, choose_date
 from extract.facts.page_title import MAX_TITLE_LENGTH, choose_title
 from extract.facts.stated import Stated
@@ -111,6 +111,7 @@ def read_page_facts(page: ParsedPage, url: str, meta_names: Container[str]) -> P
             nodes,
             [(element.text, "marked author") for element in elements if element.tag == "author"],
             chain(
+                _author_links(elements),
                 _named_lines(page, _names_byline),
                 lines_for_author,
                 _lines(page, most=MAX_BYLINE_LENGTH),
@@ -208,6 +209,13 @@ def _lines(page: ParsedPage, *, least: int = 0, most: int = sys.maxsize) -> Iter
     for block in blocks:
         if least <= block.length <= most and not block.box.comments:
             yield block.text, "line"
+
+
+def _author_links(elements: list[MetadataElement]) -> Iterator[tuple[str, str]]:
+    """Yield the names of links to pages about authors; names in one block are those of co-authors."""
+    links = (element for element in elements if element.tag == AUTHOR_LINK)
+    for _, group in groupby(links, key=lambda element: element.attributes["block"]):
+        yield ", ".join(element.text for element in group), AUTHOR_LINK
 
 
 # Each pattern has a cache of its own, because the hash of a pattern takes longer than most searches.

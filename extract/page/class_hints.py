@@ -29,7 +29,9 @@ _POST = re.compile(
     r"|comment__(?:content|body)|post__(?:content|body|text)|message__(?:content|body)|post_message)$"
 )
 """Names that the software of forums gives to the body of a post."""
-_FOOTER = re.compile(r"(?:(?:site|page|main|global|doc)[-_]?)?footer$")
+_FOOTER = re.compile(
+    r"(?:(?:site|page|main|global|doc|top|primary|secondary)[-_]?)?(?:footer|nav(?:igation)?(?:[-_]?bar|[-_]?links)?)$"
+)
 _MAYBE = re.compile(r"and|article|body|column|content|main|mathjax|shadow")
 _POSITIVE = re.compile(r"article|body|content|entry|hentry|h-entry|main|page|pagination|post|text|blog|story")
 _NEGATIVE = re.compile(
@@ -54,9 +56,11 @@ _SURELY = re.compile(
 )
 _VOICES = re.compile(r"comment|disqus|repl|respon|discuss|remark|combx|shoutbox|feedback|trackback|pingback")
 _NEUTRAL = re.compile(
-    r"elementor|(?:has|with|without|no|show|hide)[-_]?(?:side-?bar|skyscraper|banner|header|footer|menu|ads?)"
+    r"(?:[a-z]+[-_]){0,2}(?:comments?|side-?bar|header|footer|menu|nav|banner|modal|popup|cookies?)[-_]"
+    r"(?:open(?:ed)?|closed?|enabled|disabled|active|inactive|fixed|sticky|visible|hidden|on|off|allowed)$"
+    r"|elementor|(?:has|with|without|no|show|hide)[-_]?(?:side-?bar|skyscraper|banner|header|footer|menu|ads?)"
 )
-"""Names of page builders, and names that state which parts a layout has."""
+"""Names of page builders, and names that state which parts a layout has and in which state they are."""
 _CONTENT = re.compile(
     r"(?:(?:main|page|body|article|doc|docs|documentation|rst|md|mw|api|wiki|section)[-_]?)?contents?(?:[-_]?(?:text|body|area))?$"
     r"|(?:main|main-?body|body|document|documentation|bodywrapper|theme-doc-markdown|mw-parser-output)$"
@@ -70,6 +74,7 @@ _REFERENCE = re.compile(
     r"|(?:member|overview|package)summary$"
     r"|mw-(?:content-text|parser-output)$|qml(?:item|doc|proto)$|cppitem|haddock"
     r"|package-header$|cmt$|fullcomment(?:top)?$|shortcomment$"  # Haddock, Scaladoc
+    r"|mkdocs[-_]|simple-toc$|flipmenu$|innertube$"  # MkDocs, Nim, Erlang
     r"|tocset$|sinsetflow$|scodeflow$|mainsection$|nstext$"  # Scribble, Sandcastle
 )
 _NUMBER = re.compile(r"[0-9]{2,}+")
@@ -155,7 +160,7 @@ def _hints_of_bits(weight: int, every: int) -> ClassHints:
         every &= ~(_IS_VOICES | _IS_COMMENTS | _IS_UNLIKELY)  # comments of source code
     sure = every & (_IS_SURE | _IS_VOICES) > 0
     unlikely = 0.0
-    if every & _IS_CAPTION or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
+    if every & (_IS_CAPTION | _IS_FOOTER) or (every & _IS_UNLIKELY and not every & _IS_MAYBE):
         unlikely = ALWAYS_UNLIKELY if every & (_IS_VOICES | _IS_FOOTER) else LIKELY if sure else DOUBTFUL
     hints = ClassHints(
         weight,

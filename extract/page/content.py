@@ -7,7 +7,7 @@ Finally, `trim` removes blocks because of their words. If a pass finds too littl
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, islice
+from itertools import accumulate, islice, takewhile
 
 from extract.page import cues, trim
 from extract.page.boxes import Block, Box, ParsedPage
@@ -36,8 +36,11 @@ LONG, FAIR = 80, 40
 """Minimum characters of a block that reads like text: in general, and if it ends like a sentence."""
 MAX_LINKED = 0.33
 """Maximum share of links in the characters of a block that reads like text."""
+HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 CLEANED = frozenset(("form", "fieldset", "table", "ul", "ol", "div", "section", "dl", "header"))
 """Tags of boxes that may be clutter within the content."""
+MAX_DIALOG = 1_500
+"""Characters of a dialog with a cookie notice at most."""
 NOTICE_PAGE_SHARE = 0.5
 """Share of cookie notices in the text of a page from which on the page is about cookies."""
 WHOLE_PAGE_SHARE = 0.9
@@ -74,14 +77,16 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
         if box.comments and kind != "discussion" and box.last - box.first < len(page.blocks)
     )
     excluded = excluded_boxes(page.boxes, comments)
-    if kind == "reference" and (found := choose_reference(page, title)):
-        return found
     # The characters of running text in each block.
     good = [block.length if is_text(block) else 0 for block in page.blocks]
+    notices = _notices(page, sum(good))
+    for number in notices:
+        good[number] = 0
+    if kind == "reference" and (found := choose_reference(page, title, notices)):
+        return found
     if kind == "discussion" and (found := choose_posts(page, title, good, excluded)):
         return found
     sums = [0, *accumulate(good)]
-    notices = _notices(page.blocks, sum(good))
     most = max(MAX_NAVIGATION, MAX_NAVIGATION_SHARE * sums[-1])
     navigation = (box for box in page.boxes if box.is_navigation and sums[box.last] - sums[box.first] < most)
     structural = excluded_boxes(page.boxes, navigation, excluded)
@@ -98,7 +103,7 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
             return _below_headline(page, head, good, excluded, found, content_of) or found
         if characters(found) > characters(best):
             best = found
-    little = choose_little(page, title, excluded)
+    little = choose_little(page, title, excluded, notices)
     return best if characters(best) >= max(LITTLE, LITTLE_SHARE * characters(little)) else little
 
 
@@ -152,10 +157,30 @@ def is_text(block: Block) -> bool:
     )
 
 
-def _notices(blocks: Sequence[Block], text: int) -> frozenset[int]:
-    """Return the numbers of the cookie notices; return none if the page is about cookies."""
-    found = frozenset(number for number, block in enumerate(blocks) if cues.is_notice(block.text))
-    return found if sum(blocks[number].length for number in found) < NOTICE_PAGE_SHARE * text else frozenset()
+def _notices(page: ParsedPage, text: int) -> frozenset[int]:
+    """Return the numbers of the blocks of cookie notices, with all of a dialog around a notice; return none if the page
+    is about cookies.
+    """
+    blocks = page.blocks
+    found = {number for number, block in enumerate(blocks) if cues.is_notice(block.text)}
+    if not found or sum(blocks[number].length for number in found) >= NOTICE_PAGE_SHARE * text:
+        return frozenset()
+    for number in sorted(found):
+        for box in ancestors(blocks[number].box):
+            inside = range(box.first, box.last)
+            if len(inside) == len(blocks) or sum(blocks[each].length for each in inside) > MAX_DIALOG:
+                break
+            if _has_controls(page, box):
+                found.update(inside)
+    return frozenset(found)
+
+
+def _has_controls(page: ParsedPage, box: Box) -> bool:
+    """Return whether a box has buttons or the like, also in the boxes within it."""
+    if box.controls:
+        return True
+    inner = islice(page.boxes, box.number + 1, None)
+    return any(each.controls for each in takewhile(lambda each: each.depth > box.depth, inner))
 
 
 def _unlikely(page: ParsedPage, good: Sequence[int], excluded: Sequence[bool], kind: PageKind) -> list[bool]:
@@ -249,16 +274,35 @@ def _other_text_boxes(scores: Scores, top: Box, title: str) -> Iterator[Box]:
 
 
 def _siblings(scores: Scores, top: Box) -> Iterator[Box]:
-    """Yield the best box, and its siblings that have a fifth of its score or are paragraphs of text."""
+    """Yield the best box, its siblings that have a fifth of its score, are paragraphs of text, or are further sections
+    like it, and the headings between these.
+    """
     least = max(10, scores.score(top) * 0.2)
+    heading, has_begun = None, False
     for box in top.parent.children if top.parent is not None else [top]:
         text, density = scores.text[box.number], scores.density(box)
         if (
             box is top
             or (scores.is_scored(box) and scores.score(box) >= least)
             or (box.tag == "p" and (density < 0.25 if text > LONG else text > 0 and not density))
+            or _is_section_like(scores, box, top)
         ):
+            if heading is not None:
+                yield heading
             yield box
+            heading, has_begun = None, True
+        else:
+            heading = box if has_begun and box.tag in HEADINGS else None
+
+
+def _is_section_like(scores: Scores, box: Box, top: Box) -> bool:
+    """Return whether a box has the tag and the names of the best one, and is mostly running text too."""
+    return (
+        box.tag == top.tag
+        and box.names == top.names
+        and (box.names != "" or box.tag == "section")
+        and scores.good(box) >= max(ENOUGH, MIN_TEXT_SHARE * scores.text[box.number])
+    )
 
 
 def _heads_text(scores: Scores, box: Box) -> bool:
@@ -299,6 +343,7 @@ def _is_clutter(scores: Scores, box: Box, top: Box, kind: PageKind) -> bool:
             and text < 25
             and box.images != 1
             and not whole
+            and (box.parent is None or box.parent.tag not in HEADINGS)
             and not _heads_text(scores, box)
         )
         or density > (0.5 if whole or box.tag == "table" or weight >= 25 else 0.2)

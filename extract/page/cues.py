@@ -18,10 +18,11 @@ MAX_ENTRY_NOTE_LENGTH = 500
 MAX_SIGNATURE_LENGTH = 120
 """Last characters of a text that may be a signature with a day and a time."""
 
+_COUNT = r"(?:\d[\d,.]*+|no|view|show|hide|add|all|user|reader|readers'?|visitor|your|latest|recent|the)"
 _COMMENTS = re.compile(
-    r"[\W_]*+(?:\d[\d,.]*+|no|view|show|hide|add|all|user|reader|readers'?|visitor|your|latest|recent|the)?\s*+"
-    r"(?:comments?|responses?|replies|reactions|thoughts|trackbacks?|pingbacks?|kommentare?|commentaires?|comentarios?"
-    r"|coment[aá]rios?|commenti|reacties|kommentarer|комментари\w*|评论|コメント|komentarze?|koment[aá]\w*)\b"
+    rf"[\W_]*+(?:{_COUNT}\s*+(?:comment|response|reply|reaction|thought)|comment on this|(?:{_COUNT})?\s*+"
+    r"(?:comments|responses|replies|reactions|thoughts|trackbacks?|pingbacks?|kommentare?|commentaires?|comentarios?"
+    r"|coment[aá]rios?|commenti|reacties|kommentarer|комментари\w*|评论|コメント|komentarze?|koment[aá]\w*))\b"
     r"(?:\s*(?:to|on|so far|for|about)\b.{0,120}|\s*[(\[]\s*+\d*+\s*+[)\]])?[\W_]*"
     r"|(?:leave|post|add|write|submit)\s+(?:a|your|an?other)?\s*(?:comment|reply|response)\b.{0,60}|speak your mind"
     r"|add comment.{0,20}|blog comments powered by disqus"
@@ -57,6 +58,7 @@ _MORE = re.compile(
     r"|share this.{0,40}|about the author.{0,20}|über den autor.{0,20}|see also:?|sign up for .{0,60}newsletter.{0,30}"
     r"|(?:artikel|beitrag|seite) (?:teilen|drucken|weiterempfehlen).{0,20}|partager (?:cet article|sur).{0,20}"
 )
+_HEADING = re.compile(r"\W*(?:comments|responses|replies|reactions|thoughts|see also|about the authors?)\W*")
 _JUNK = re.compile(
     r"(?:tags?|labels?|categor(?:y|ies)|filed under|posted (?:in|under)|archived under|related|tagged(?: with)?"
     r"|permalink|share|tweet"
@@ -146,6 +148,11 @@ def ends_content(line: str, *, comments: bool = True) -> bool:
         return False
     lower = line.lower()
     return (comments and _COMMENTS.fullmatch(lower) is not None) or _MORE.fullmatch(lower) is not None
+
+
+def may_be_heading(line: str) -> bool:
+    """Return whether the line, which introduces comments or recommendations, may also be a heading in the content."""
+    return _HEADING.fullmatch(line.lower()) is not None
 
 
 def introduces_comments(line: str) -> bool:

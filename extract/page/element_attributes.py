@@ -8,7 +8,7 @@ from extract.notation.table_grid import read_span
 from extract.page.boxes import Box
 from extract.page.class_hints import ALWAYS_UNLIKELY, NO_HINTS, ClassHints, class_hints
 
-UNLIKELY_TAGS = frozenset(("nav", "footer", "aside"))
+UNLIKELY_TAGS = frozenset(("nav", "footer", "aside", "dialog"))
 UNLIKELY_ROLES = frozenset(
     (
         "menu",
@@ -138,8 +138,8 @@ def numbers_lines(text: str) -> bool:
 
 
 def is_hidden(attributes: Mapping[str, str]) -> bool:
-    """Return whether an attribute hides the element."""
-    return "hidden" in attributes or (
+    """Return whether an attribute hides the element. A reader can find and open what is hidden until it is found."""
+    return ("hidden" in attributes and attributes["hidden"] != "until-found") or (
         ("style" in attributes and _HIDDEN.search(attributes["style"]) is not None)
         or ("aria-hidden" in attributes and attributes["aria-hidden"] == "true")
     )

@@ -4,7 +4,7 @@ A page with little text gives little text: the parts that never are content (`na
 are left out even if nothing else is there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.class_hints import ALWAYS_UNLIKELY, DOUBTFUL
@@ -21,14 +21,18 @@ MIN_CHARACTERS = 20
 """Characters that a marked region must have beside links."""
 
 
-def choose_little(page: ParsedPage, title: str, excluded: Sequence[bool]) -> list[Block]:
+def choose_little(
+    page: ParsedPage, title: str, excluded: Sequence[bool], notices: Collection[int]
+) -> list[Block]:
     """Return the blocks beside links in the first of these that has any: the main element, the article, the innermost
     box around the headline, what follows the headline, the page. Return none if there are none. Boxes in `excluded`
-    count nothing.
+    and blocks in `notices` count nothing.
     """
     head = headline(title, page.blocks, len(page.blocks))
     for least in (DOUBTFUL, ALWAYS_UNLIKELY):
         live = _live(page, excluded, head, least)
+        for number in notices:
+            live[number] = False
         for first, last in _regions(page, head):
             found = [page.blocks[number] for number in range(first, last) if live[number]]
             if (

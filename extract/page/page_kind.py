@@ -19,7 +19,7 @@ _GENERATORS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
             r"sphinx|docutils|mkdocs|docusaurus|doxygen|javadoc|gitbook|docbook|rustdoc|vitepress|vuepress|antora|asciidoc"
             r"|mdbook|jsdoc|yard|pdoc"
             r"|starlight|read ?the ?docs|jekyll-docs|hugo book|texinfo|makeinfo|mediawiki|dokuwiki|man2html|lazydoc"
-            r"|fpdoc|pasdoc|epydoc|haddock",
+            r"|fpdoc|pasdoc|epydoc|haddock|pydoctor|publican|latex2html|hevea|ldoc\b|documenter\.jl|ex_doc|zensical|nimdoc",
             re.IGNORECASE,
         ),
     ),

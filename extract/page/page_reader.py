@@ -34,6 +34,9 @@ INVISIBLE_TAGS = frozenset((
     "applet", "area", "audio", "basefont", "canvas", "figcaption", "frame", "frameset", "map", "marquee",
     "noembed", "option", "param", "rp", "source", "style", "svg", "track",
 ))  # fmt: skip
+LINES = frozenset(("p", "h1", "h2", "h3", "h4", "h5", "h6", "dt"))
+"""Tags of boxes whose contents are one line, whatever elements they have."""
+NAMES = frozenset(("class", "id"))
 SHADOW = frozenset(("open", "closed"))
 CONTROLS = frozenset(("input", "textarea", "select", "button"))
 PLAYERS = frozenset(("iframe", "object", "embed", "video"))
@@ -41,6 +44,10 @@ MAX_FACT_LENGTH = 200
 """Characters of the text of an element that states an author or a day, at most."""
 SIGNS = frozenset(("\u00b6", "#", "\u00a7", "\U0001f517", "[source]", "[src]", "[edit]"))
 """Texts of links that belong to a heading or a signature and lead to itself or to its source."""
+AUTHOR_PAGE = re.compile(
+    r"/(?:authors?|autor(?:en|es|in)?|auteurs?|autori|writers?)/[^/?#]+/?$", re.IGNORECASE
+)
+"""End of the address of a page about an author."""
 MAX_SIGN_PIECES = 5
 """Pieces of text in such a link at most."""
 JSON_LD = "application/ld+json"
@@ -80,7 +87,10 @@ class Reader(BoxReader):
             return
         start = self._starts.get(tag)
         if start is None:
-            self._block(tag, attributes)
+            if "-" in tag:
+                self._custom(tag, attributes)
+            else:
+                self._block(tag, attributes)
         else:
             start(self, tag, attributes)
 
@@ -166,7 +176,7 @@ class Reader(BoxReader):
         return partial(self._fact_ends, tag, dict(attributes), len(self.blocks), len(self._pieces))
 
     def _fact_ends(self, tag: str, attributes: Mapping[str, str], blocks: int, pieces: int) -> None:
-        if len(self.blocks) == blocks and not (tag == "author" and self._is_comment()):
+        if len(self.blocks) == blocks and not (tag != "time" and self._is_comment()):
             text = " ".join("".join(self._pieces[pieces:]).split())
             self.metadata.append(MetadataElement(tag, attributes, text[:MAX_FACT_LENGTH]))
 
@@ -213,6 +223,14 @@ class Reader(BoxReader):
             pieces[-1] = ""
         self._links += 1
         marked = None if FACTUAL.isdisjoint(attributes) else self._fact_end(attributes)
+        if marked is None and ("/aut" in href or "/writer" in href) and AUTHOR_PAGE.search(href):
+            marked = partial(
+                self._fact_ends,
+                "author link",
+                {"block": str(len(self.blocks))},
+                len(self.blocks),
+                len(pieces),
+            )
         if marked is not None or "#" in href:
             self._ends.append(partial(self._notable_link_ends, marked, len(self.blocks), len(pieces)))
         else:
@@ -280,6 +298,22 @@ class Reader(BoxReader):
         else:
             self._unseen(tag, attributes)
 
+    def _custom(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Start an element that the page defines: a part of a line within a line, otherwise a box, which is named
+        like the element if it states no name.
+        """
+        if self._verbatim or self._box.tag in LINES:
+            self._inline(tag, attributes)
+        else:
+            self._block("div", attributes if NAMES & attributes.keys() else {**attributes, "id": tag})
+
+    def _dialog(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Read an open dialog; browsers hide any other."""
+        if "open" in attributes or self._reveals:
+            self._block(tag, attributes)
+        else:
+            self._conceal()
+
     def _control(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         self._box.controls += 1
         self._hidden_depth = 1
@@ -317,9 +351,9 @@ class Reader(BoxReader):
         **dict.fromkeys(INVISIBLE_TAGS, _unseen),
         **dict.fromkeys(CONTROLS, _control),
         **dict.fromkeys(PLAYERS, _player),
-        "a": _link, "base": _fact, "br": _break, "head": _head, "hr": _rule, "html": _html, "img": _image,
-        "link": _fact, "meta": _fact, "noscript": _noscript, "rt": _ruby, "script": _script, "sup": _superscript,
-        "template": _template, "time": _time, "title": _title,
+        "a": _link, "base": _fact, "br": _break, "dialog": _dialog, "head": _head, "hr": _rule, "html": _html,
+        "img": _image, "link": _fact, "meta": _fact, "noscript": _noscript, "rt": _ruby, "script": _script,
+        "sup": _superscript, "template": _template, "time": _time, "title": _title,
     }  # fmt: skip
     """What handles the start of an element; any other begins a box."""
     _MARKED_STARTS: ClassVar = {**_STARTS, **dict.fromkeys(ELEMENTS, _marked)}

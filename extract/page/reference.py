@@ -4,7 +4,7 @@ A reference has what running text has not: tables of code, lines of syntax, inde
 is judged by its words or its links; only what states that it is navigation is left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import accumulate
 
 from extract.page import trim
@@ -20,10 +20,14 @@ MAX_COMMENTS = 0.3
 """Share of the page's text from which on a box is content, although its names suggest readers' comments."""
 
 
-def choose_reference(page: ParsedPage, title: str) -> list[Block]:
-    """Return the blocks of the element that is marked as the content; return none if no element is."""
+def choose_reference(page: ParsedPage, title: str, notices: Collection[int]) -> list[Block]:
+    """Return the blocks of the element that is marked as the content; return none if no element is. Blocks in
+    `notices` are not content.
+    """
     excluded = _navigation(page)
     live = [not excluded[block.box.number] for block in page.blocks]
+    for number in notices:
+        live[number] = False
     root = _root(page, live)
     if root is None:
         return _whole(page, title, live, excluded)

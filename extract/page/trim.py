@@ -13,6 +13,8 @@ BEFORE = 0.5
 """Minimum share of the text before a line that can end the content."""
 MIN_BEFORE = 100
 """Minimum number of characters before a line that can end the content."""
+MIN_REST = 500
+"""Number of characters after such a line from which on they may be content."""
 MIN_SIGNED = 2
 """Number of texts signed with a day and a time from which on a line that introduces comments is believed."""
 MANY = 3
@@ -59,7 +61,14 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, kind: PageKin
                 block.length if is_taken else 0 for block, is_taken in zip(blocks, taken, strict=True)
             ),
         ]
-        end = next((number for number in ends if sizes[number] >= enough), last)
+        end = next(
+            (
+                number
+                for number in ends
+                if sizes[number] >= enough and (is_article or not _goes_on(blocks, taken, number, last))
+            ),
+            last,
+        )
         taken[end:last] = [False] * max(0, last - end)
     else:
         for number in ends:
@@ -67,6 +76,31 @@ def trim_end(blocks: Sequence[Block], taken: KeepFlags, last: int, kind: PageKin
     for number, block in enumerate(blocks):
         if taken[number] and (is_furniture(block) or (is_article and _is_link(block))):
             taken[number] = False
+
+
+def _goes_on(blocks: Sequence[Block], taken: KeepFlags, end: int, last: int) -> bool:
+    """Return whether running text follows a line that can also be a heading within the content: neither links nor texts
+    with dates, as recommendations and comments have.
+    """
+    if not cues.may_be_heading(blocks[end].text):
+        return False
+    rest = [
+        block
+        for block, is_taken in zip(blocks[end + 1 : last], taken[end + 1 : last], strict=True)
+        if is_taken
+    ]
+    size = sum(block.length for block in rest)
+    return (
+        size >= MIN_REST
+        and sum(block.length for block in rest if block.length >= MIN_BEFORE) >= BEFORE * size
+        and sum(block.link for block in rest) <= STRAY * size
+        and not any(
+            block.box.comments
+            or (block.length < DATELINE and cues.has_date(block.text))
+            or cues.is_signed(block.text)
+            for block in rest
+        )
+    )
 
 
 def _start_of_comments(blocks: Sequence[Block], taken: KeepFlags) -> int | None:

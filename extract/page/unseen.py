@@ -9,6 +9,7 @@ import re
 from extract.page import page_reader
 from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.content import characters, choose_content, is_text
+from extract.page.headline import heading_of_page
 from extract.page.page_kind import PageKind
 
 MIN_CHARACTERS = 250
@@ -21,6 +22,12 @@ MIN_SHOWN = 100
 """Characters of shown content from which on the hidden content must continue it."""
 MIN_RATIO = 3
 """Minimum size of hidden and shown content together, relative to the shown content."""
+MOSTLY = 3
+"""Hidden characters, relative to those of all that is shown, from which on a page without a heading hides its content,
+as under a dialog.
+"""
+MIN_HIDDEN_RATIO = 2
+"""Minimum size of the content under a dialog, relative to the shown content."""
 MIN_RUNNING = 0.6
 """Minimum share of running text in hidden and shown content together."""
 _TITLE = re.compile(rb"<title\b[^>]{0,200}>[^<]*", re.IGNORECASE)
@@ -51,15 +58,36 @@ def choose_unseen(
     if shown_size < MAX_SHOWN and page.concealed >= max(MIN_CHARACTERS, shown_size):
         revealed = page_reader.read_page(body, reveals=True, marks=page.has_marks)
         if revealed is not None and (found := choose_content(revealed, title, kind)):
+            if _is_hidden(page, chosen, found, title, kind):
+                return found
             total = characters(found)
-            running = sum(block.length for block in found if is_text(block))
             if (
                 total >= max(MIN_CHARACTERS, MIN_RATIO * shown_size)
-                and running >= MIN_RUNNING * total
+                and _running(found) >= MIN_RUNNING * total
                 and _continues(found, chosen)
             ):
                 return found
     return chosen
+
+
+def _is_hidden(page: ParsedPage, chosen: list[Block], found: list[Block], title: str, kind: PageKind) -> bool:
+    """Return whether a page shows hardly more than a dialog over its content: its heading is hidden, or nearly all of
+    its text is.
+    """
+    total = characters(found)
+    if (
+        total < MIN_HIDDEN_RATIO * characters(chosen)
+        or (kind != "reference" and _running(found) < MIN_RUNNING * total)
+        or heading_of_page(title, page.blocks) is not None
+    ):
+        return False
+    return heading_of_page(title, found) is not None or (
+        total >= MIN_CHARACTERS and page.concealed >= MOSTLY * characters(page.blocks)
+    )
+
+
+def _running(blocks: list[Block]) -> int:
+    return sum(block.length for block in blocks if is_text(block))
 
 
 def _continues(found: list[Block], chosen: list[Block]) -> bool:

@@ -123,6 +123,15 @@ def test_authors_in_json_ld(stated):
     assert linked(author=stated).author.value == "Ada"
 
 
+def test_an_author_whom_json_ld_names_elsewhere():
+    graph = [
+        {"@type": "WebPage", "author": {"@id": "#ada"}},
+        {"@type": "Person", "@id": "#ada", "name": "Ada O&#039;Byron"},
+    ]
+    found = head(f'<script type="application/ld+json">{json.dumps({"@graph": graph})}</script>')
+    assert found.author == ("Ada O'Byron", "json-ld author")
+
+
 @pytest.mark.parametrize(
     ("markup", "address"),
     [
@@ -267,6 +276,18 @@ def test_a_day_in_the_address_is_that_of_publication():
         ("<div class=author>Ada Byron</div>", "Ada Byron", "class author"),
         (HEADLINE + "<p>By Ada Byron and Bo Li | 4 March 2020</p>", "Ada Byron; Bo Li", "beside headline"),
         (HEADLINE + "<p>Von Ada Byron</p>", "Ada Byron", "beside headline"),
+        (HEADLINE + "<p>Geschrieben von Ada Byron am 4. März 2020</p>", "Ada Byron", "beside headline"),
+        (HEADLINE + "<p>Von:</p><p>Ada Byron</p>", "Ada Byron", "beside headline"),
+        (HEADLINE + "<p>作者：张三丰 2020-03-04</p>", "张三丰", "beside headline"),
+        ("<div class=date-author>Ada Byron, 4.3.2020</div>", "Ada Byron", "class date-author"),
+        ("<p>Par <span class=author>Ada Le Clerc</span>", "Ada Le Clerc", "marked author"),
+        ("<p><a href=/author/ada>Ada Byron</a>, <a href=/author/bo>Bo Li</a></p>", "Ada Byron; Bo Li", "author link"),
+        ("<p><a href=/autor/ada>Mehr von Ada Byron</a></p>", "Ada Byron", "author link"),
+        ("<meta name=author content=Redaktion><p><a href=/author/ada>Ada Byron</a></p>", "Redaktion", "meta"),
+        ("<meta name=twitter:label1 content='Written by'><meta name=twitter:data1 content='Ada Byron'>",
+         "Ada Byron", "meta twitter:data1"),
+        ("<meta name=author content='The Sea'><meta name=application-name content=TheSea><p class=byline>By Ada Byron",
+         "Ada Byron", "class byline"),
         ("<div id=comments class=comments><p><span class=author>Troll</span></p></div>", "", ""),
     ],
 )  # fmt: skip

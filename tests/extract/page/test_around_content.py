@@ -121,3 +121,51 @@ def test_a_page_whose_title_is_not_closed_has_its_text(title):
         f"<html><head>{title}<meta name=x><body><article>{ARTICLE}</article>", "https://example.org/"
     )
     assert expect(Extraction, found).text.split("\n")[-len(SENTENCES) :] == list(SENTENCES)
+
+
+def test_a_line_that_can_be_a_heading_does_not_end_running_text():
+    more = "".join(f"<p>{each} {each}</p>" for each in SENTENCES)
+    found = chosen(f"<div><h1>{TITLE}</h1>{ARTICLE}<p>See also:</p>{more}</div>")
+    assert found[-1] == f"{SENTENCES[-1]} {SENTENCES[-1]}"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "".join(f"<p><a href=/{n}>{each}</a></p>" for n, each in enumerate(SENTENCES)),
+        "".join(f"<p>{each}</p><p>By Reader on 3 January 2012</p>" for each in SENTENCES),
+    ],
+)
+def test_such_a_line_ends_the_content_before_links_and_dated_texts(rest):
+    assert chosen(f"<div><h1>{TITLE}</h1>{ARTICLE * 2}<h3>See also</h3>{rest}</div>") == [
+        TITLE,
+        *SENTENCES,
+        *SENTENCES,
+    ]
+
+
+@pytest.mark.parametrize("line", ["Comment", "Response"])
+def test_a_single_comment_without_a_number_introduces_none(line):
+    assert chosen(f"<div><h1>{TITLE}</h1>{ARTICLE}<p>{line}</p>{ARTICLE}</div>").count(SENTENCES[0]) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["nav", "navbar", "navigation", "top-nav", "main-navigation", "navigationbar", "nav-links"]
+)
+def test_what_is_named_navigation_is_none_of_the_content(name):
+    around = (
+        f"<div class={name}><p>You are here, in a place that is described at length, with commas.</p></div>"
+    )
+    for kind in ("page", "reference"):
+        assert chosen(f"{around}<div class=content><h1>{TITLE}</h1>{ARTICLE}</div>", kind=kind) == [
+            TITLE,
+            *SENTENCES,
+        ]
+
+
+@pytest.mark.parametrize(
+    "state", ["comments-open", "sidebar-closed", "site-header-fixed", "mobile-menu-open"]
+)
+def test_the_state_of_a_part_does_not_name_the_box_that_has_the_state(state):
+    body = f"<div><div class='{state}'><h1>{TITLE}</h1>{ARTICLE}</div><p>The Coast</p></div>"
+    assert chosen(body)[:7] == [TITLE, *SENTENCES]

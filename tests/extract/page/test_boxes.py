@@ -287,3 +287,27 @@ def _stands(found):
             assert box.parent.number < place
             assert box.parent.first <= box.first <= box.last <= box.parent.last
     return True
+
+
+def test_an_element_of_the_page_itself_is_a_box_or_a_part_of_a_line():
+    found = page(
+        "<site-footer><x-card>one</x-card><p>It is <time-ago>now</time-ago> or never.</p></site-footer>"
+    )
+    assert [(block.tag, block.text) for block in found.blocks] == [
+        ("div", "one"),
+        ("p", "It is now or never."),
+    ]
+    assert found.blocks[0].box.parent.is_navigation
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<dialog>Accept all</dialog>", []),
+        ("<dialog open>Accept all</dialog>", ["Accept all"]),
+        ("<div hidden=until-found>An answer</div>", ["An answer"]),
+        ("<div hidden>An answer</div>", []),
+    ],
+)
+def test_what_a_browser_shows_or_finds_is_read(markup, text):
+    assert [block.text for block in page(markup).blocks] == text

@@ -126,6 +126,22 @@ def test_what_lies_beside_the_best_box_and_reads_like_text_is_taken():
     assert len(found) == 2 * len(SENTENCES)
 
 
+def test_further_sections_like_the_best_one_are_content_with_the_headings_between_them():
+    short = f"<p>{' '.join(SENTENCES[:3])}</p>"
+    sections = "".join(
+        f"<h2>Part {n}</h2><div class=section>{text}</div>"
+        for n, text in enumerate((ARTICLE * 8, short, short))
+    )
+    found = chosen(f"<div class=chapter>{sections}</div>", kind="article")
+    assert found.count(" ".join(SENTENCES[:3])) == 2
+    assert [each for each in found if each.startswith("Part")][-2:] == ["Part 1", "Part 2"]
+
+
+def test_a_heading_within_a_box_of_its_own_is_content():
+    body = f"<div>{ARTICLE}<h3 class=title-link><div class=title-name>1.1 Ice</div></h3>{ARTICLE}</div>"
+    assert "1.1 Ice" in chosen(body)
+
+
 def test_code_within_the_text_is_content_whatever_is_beside_it():
     code = "<div class='code-box'><button>Copy</button><pre>x = 1\ny = 2</pre></div>"
     assert "x = 1\ny = 2" in chosen(f"<h1>{TITLE}</h1><article>{ARTICLE}{code}{ARTICLE}</article>")
