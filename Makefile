@@ -29,15 +29,15 @@ check: $(VENV)/test.stamp           ## format, lint, types, layers
 	$(MAKE) --no-print-directory audit
 
 audit: $(VENV)/audit/audit.stamp           ## build/sbom.cdx.json; known vulnerabilities, where a registry answers
-	@[ ! -e $< ] || $(VENV)/audit/bin/python deploy/audit.py $(BIN)/python
+	@[ ! -e $< ] || $(VENV)/audit/bin/python deploy/dependency_audit.py $(BIN)/python
 
 docs: $(VENV)/test.stamp            ## the generated pages of docs/reference, and the demo's output in README
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/readme.py
 
 bench: $(VENV)/test.stamp           ## the figures of bench/RESULTS.md, one JSON line each
-	$(BIN)/python bench/crawl.py
-	$(BIN)/python bench/process.py
+	$(BIN)/python bench/crawler/crawl.py
+	$(BIN)/python bench/pipeline/process.py
 
 lock:                               ## resolve again: requirements*.lock
 	$(BIN)/python -m pip install -q $(UV)

@@ -12,7 +12,7 @@
    (`Discovery.again`). Once any of these is known, the page itself is known.
 
 Of 262,000 different links on 3,356 pages of the open web, 13 pairs differ in the order of parameters alone, and each
-pair is one page (bench/folding.py).
+pair is one page (bench/frontier/folding.py).
 """
 
 import hashlib

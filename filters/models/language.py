@@ -20,7 +20,7 @@ LID176_THRESHOLD = 0.65
 """Minimum score of a language for `lid.176`, as in FineWeb (arXiv:2406.17557, section 3.1)."""
 MIN_SHARE = 0.65
 """Minimum share of a text that is in its language. Of texts of 4,000 characters in one language, none has less; of
-those with two languages in equal parts, 8 to 10 of 10 have less (`bench/languages.py`)."""
+those with two languages in equal parts, 8 to 10 of 10 have less (`bench/filters/languages.py`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 CLD2 reads the text first. If CLD2 is sure, its answer stands. Otherwise lid.176 and py3langid are asked too, and the
 votes are combined as a weighted sum of logarithms. The probability is then calibrated. The weights and the
 calibration were fitted on one half of the sentences, word pairs and words of lingua's test data (75 languages), split
-by a hash of the text; `bench/languages.py` measures on the other half.
+by a hash of the text; `bench/filters/languages.py` measures on the other half.
 """
 
 import math

@@ -21,7 +21,7 @@ from storage.inputs.decompression import DICTIONARY_FRAME, decompress, max_unpac
 from storage.inputs.dumps import stackexchange, wikipedia
 from storage.inputs.entry import InputRecord, Item, Reader, UnusableRecord
 from storage.inputs.indexes import IndexFileError, index_kind
-from storage.inputs.table_files import arrow, delimited, jsonl, parquet
+from storage.inputs.table_files import arrow, delimited, jsonl_rows, parquet_rows
 from storage.inputs.table_files.columns import DEFAULT_COLUMNS, HTML_BYTES, Columns
 from storage.warc.members import LZ4
 
@@ -123,10 +123,10 @@ def input_kinds(
         InputKind(name="warc@1", read=warc_input.read, reads_raw_file=True),
         InputKind(name="arc@1", read=arc.read, reads_raw_file=True),
         InputKind(name="wacz@1", read=wacz_input.read, reads_raw_file=True),
-        InputKind(name="parquet@1", read=partial(parquet.read, columns=columns), seeks=True, rows=True),
+        InputKind(name="parquet@1", read=partial(parquet_rows.read, columns=columns), seeks=True, rows=True),
         InputKind(name="arrow@1", read=partial(arrow.read, columns=columns, marked=True), rows=True),
         InputKind(name="arrow stream@1", read=partial(arrow.read, columns=columns), rows=True),
-        InputKind(name="jsonl@1", read=partial(jsonl.read, columns=columns), rows=True),
+        InputKind(name="jsonl@1", read=partial(jsonl_rows.read, columns=columns), rows=True),
         InputKind(name="csv@1", read=partial(delimited.read, columns=columns), rows=True),
         InputKind(name="tar@1", read=partial(tar.read, columns=columns)),
         InputKind(name="lines@1" if by_line else "text@1", read=texts),

@@ -163,7 +163,7 @@ def test_it_stops_when_its_parent_is_killed(site):
 
 @pytest.fixture(scope="module")
 def sites():
-    spec = importlib.util.spec_from_file_location("sites", ROOT / "bench" / "sites.py")
+    spec = importlib.util.spec_from_file_location("sites", ROOT / "bench/crawler/sites.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -218,7 +218,15 @@ def test_the_benchmark_serves_until_it_is_told_to_stop(sites, site, tmp_path):
     entry = tmp_path / "postgresql-doc-15" / sites.entry_pages(["postgresql-doc-15"])[0]
     entry.parent.mkdir(parents=True)
     entry.write_text("<p>here")
-    words = [sys.executable, "bench/sites.py", "--dir", str(tmp_path), "--port", "0", "postgresql-doc-15"]
+    words = [
+        sys.executable,
+        "bench/crawler/sites.py",
+        "--dir",
+        str(tmp_path),
+        "--port",
+        "0",
+        "postgresql-doc-15",
+    ]
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     with subprocess.Popen(words, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from deploy import audit as module
-from deploy.audit import NOT_AUDITED, audit, audit_result
+from deploy import dependency_audit as module
+from deploy.dependency_audit import NOT_AUDITED, audit, audit_result
 
 CLEAN = {"name": "a", "version": "1", "vulns": []}
 UNKNOWN = {"name": "b", "skip_reason": "not found"}

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from bench import sizing
+from bench.pipeline import sizing
 from tests.deploy.programs import ROOT
 
 GUIDE = (ROOT / "docs/guides/sizing.md").read_text()

@@ -1,7 +1,7 @@
 """The rooms of the product and of its tests: every module has a name of its own, and no module is too large to take in."""
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -15,12 +15,6 @@ FOLDERS = sorted({path.parent for path in FILES})
 TESTS = sorted(path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py"))
 MAX_MODULES = 16
 MAX_LINES = 450
-SAME_THING = {
-    # A format: what reads it, and what writes it.
-    "jsonl": {"storage/inputs/table_files/jsonl.py", "shards/formats/jsonl.py"},
-    "parquet": {"storage/inputs/table_files/parquet.py", "shards/formats/parquet.py"},
-}
-"""Modules of one name that mean the same thing in two layers."""
 SAME_NAME = {
     "crawler/replay/replay.py",
 }
@@ -33,9 +27,7 @@ def test_a_name_belongs_to_one_module():
     found = defaultdict(set)
     for module in MODULES:
         found[module.stem].add(str(module))
-    assert {
-        name: paths for name, paths in found.items() if len(paths) > 1 and paths != SAME_THING.get(name)
-    } == {}
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
 
 
 def test_a_name_belongs_to_one_module_of_the_tests():
@@ -66,3 +58,18 @@ def test_a_module_of_the_tests_can_be_read_in_one_go():
     lines = {str(module): len((ROOT / module).read_text(encoding="utf-8").splitlines()) for module in TESTS}
     assert len(lines) > 500
     assert {module for module, number in lines.items() if number > MAX_LINES} == set()
+
+
+BENCHES = sorted(
+    path.relative_to(ROOT) for path in (ROOT / "bench").rglob("*.py") if path.name != "__init__.py"
+)
+
+
+def test_a_bench_has_a_name_of_its_own_in_a_folder_of_few():
+    folders, names = Counter(bench.parent for bench in BENCHES), Counter(bench.stem for bench in BENCHES)
+    assert len(BENCHES) > 50
+    assert {str(folder) for folder, number in folders.items() if number > MAX_MODULES} == set()
+    assert {name for name, number in names.items() if number > 1} == set()
+    assert {
+        str(bench) for bench in BENCHES if bench.stem == bench.parent.name or str(bench.parent) == "bench"
+    } == set()

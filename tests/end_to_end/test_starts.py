@@ -1,6 +1,6 @@
 """What a command imports when there is nothing left to do. A library that it does not need costs it time and memory.
 
-A library is in the set of a command if the command uses it. `bench/starts.py` measures what that costs.
+A library is in the set of a command if the command uses it. `bench/pipeline/starts.py` measures what that costs.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Texts are split into tokens as the tokenizers of their languages split them; counts are the same whatever was split
 before.
 
-`token_examples.json` has what the tokenizers themselves made of each run (`bench/peers/split_runs.py`: spaCy 3.8.18,
-indic-nlp-library 0.92, as datatrove 0.10.1 assigns them).
+`token_examples.json` has what the tokenizers themselves made of each run (`bench/peers/filters/split_runs.py`: spaCy
+3.8.18, indic-nlp-library 0.92, as datatrove 0.10.1 assigns them).
 """
 
 import json

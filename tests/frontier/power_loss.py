@@ -3,8 +3,8 @@
 import os
 import signal
 
-from bench.fleet import newest_log
-from bench.scenario import Scenario
+from bench.frontier.fleet import newest_log
+from bench.frontier.scenario import Scenario
 from frontier.link.connect import connect
 from frontier.link.embedded import embedded_server
 

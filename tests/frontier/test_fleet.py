@@ -11,10 +11,10 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as Cut
 from redis.exceptions import TimeoutError as Silence
 
-from bench.facts import Fact, FactLog, Kind, Span
-from bench.fleet import run_fleet
-from bench.fleet_judge import facts, judge, read
-from bench.scenario import Scenario, crawl_delay_ms, least_delay_ms
+from bench.frontier.facts import Fact, FactLog, Kind, Span
+from bench.frontier.fleet import run_fleet
+from bench.frontier.fleet_judge import facts, judge, read
+from bench.frontier.scenario import Scenario, crawl_delay_ms, least_delay_ms
 from tests.frontier.proxy import ProxyFaults, _messages, proxy
 
 MS = 1_000_000

@@ -50,7 +50,7 @@ class SeedResult:
         """What broke, how to see it again, and what happened before."""
         said = "\n".join(f"  {each}" for each in self.broken)
         kinds = ",".join(self.kinds)
-        again = f"python bench/simulate.py --seed {self.seed} --server {self.server} --kinds {kinds} --trace"
+        again = f"python bench/crawler/simulate.py --seed {self.seed} --server {self.server} --kinds {kinds} --trace"
         return f"seed {self.seed} breaks a promise:\n{said}\nsee it again: {again}"
 
 

@@ -1,4 +1,4 @@
-"""Perplexity over pieces, as CCNet's code measures it. bench/parity_ccnet.py compares it with that code."""
+"""Perplexity over pieces, as CCNet's code measures it. bench/filters/parity_ccnet.py compares it with that code."""
 
 import io
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from bench.labelled.license_set import SET
+from bench.filters.labelled.license_set import SET
 from filters.signals.licenses import LicenseRule, page_license, stated_license_url, statements
 from filters.text import AnalyzedText
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.labelled.pii_set import NEGATIVES, labelled_set
+from bench.filters.labelled.pii_set import NEGATIVES, labelled_set
 from filters.edits import apply
 from filters.signals.pii import PiiMasking
 from filters.signals.pseudonyms import KINDS, key_id, replacement

@@ -24,7 +24,7 @@ from storage.commoncrawl import index_facts
 from storage.directory_store import DirectoryStore
 from storage.inputs import origin, tar, text_files
 from storage.inputs.dumps import stackexchange, wikipedia
-from storage.inputs.table_files import arrow, columns, delimited, jsonl
+from storage.inputs.table_files import arrow, columns, delimited, jsonl_rows
 from storage.warc import records
 from tests.expect import expect
 from tests.storage import dumps
@@ -154,7 +154,7 @@ WITH_POISON = [*ROWS[:2], {"text": POISON, "url": "https://example.org/x", "id":
 @pytest.mark.parametrize(
     ("name", "data", "where", "function"),
     [
-        ("a.jsonl", jsonl_of(WITH_POISON), jsonl, "record_of_row"),
+        ("a.jsonl", jsonl_of(WITH_POISON), jsonl_rows, "record_of_row"),
         ("a.csv", csv_of(WITH_POISON), delimited, "record_of_row"),
         ("a.parquet", parquet_of(WITH_POISON), arrow, "record_of_row"),
         ("a.jsonl", jsonl_of(WITH_POISON), columns, "_payload"),
@@ -201,7 +201,7 @@ def test_an_exception_costs_one_record_of_an_input(tmp_path, monkeypatch, name, 
 
 
 def test_a_reader_that_fails_as_a_whole_costs_the_rest_of_its_file_and_no_other(tmp_path, monkeypatch):
-    monkeypatch.setattr(jsonl, "_row", poisoned(jsonl._row))
+    monkeypatch.setattr(jsonl_rows, "_row", poisoned(jsonl_rows._row))
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.jsonl").write_bytes(jsonl_of(WITH_POISON))
     (tmp_path / "in" / "b.jsonl").write_bytes(jsonl_of([{"text": POISON}]))

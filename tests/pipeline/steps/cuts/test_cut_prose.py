@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from bench.cuts import FEWEST, WORDS, judged, plant
-from bench.export import SOURCE, prose, put_documents
+from bench.dedup.cuts import FEWEST, WORDS, judged, plant
+from bench.shards.export import SOURCE, prose, put_documents
 from pipeline.configuration import DedupConfig
 from pipeline.steps.cuts import cut_run
 from pipeline.terminal.progress import LineProgress

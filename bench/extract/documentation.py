@@ -1,0 +1,155 @@
+"""Write gold pages of documentation: pages of Debian packages, with the text of the element that the template marks.
+
+usage: python bench/extract/documentation.py --dir DIR --out DATA [--pages K] [--further | PKG ...]
+
+Packages that are not in DIR are downloaded with apt-get and unpacked there. DATA receives `gold.jsonl.zst` and
+`pages.tar.zst` in the form of `../shared/data/extraction`, for `bench/extract/main_text.py`. Every package gives K
+pages, evenly spaced over its pages in the order of their names. A page counts if its template marks one element as the
+content (`TEMPLATES`) and this element has at least `MIN_WORDS` words. Its gold text is all of the element's text
+without `FURNITURE`. The source of a page is its package, so `bench/extract/main_text.py` splits documentation by
+package.
+"""
+
+import argparse
+import hashlib
+import io
+import json
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import zstandard
+from selectolax.lexbor import LexborHTMLParser
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.crawler.sites import unpack
+from bench.extract import scoring
+
+DOCBOOK = (
+    "body > :is(.book, .part, .article, .reference, .preface, .chapter, .appendix, .refentry, .section, .sect1, .sect2"
+    ", .sect3, .index, .glossary, .bibliography)"
+)
+TEMPLATES = {
+    **dict.fromkeys(("bind9-doc", "debian-policy", "linux-doc-6.1", "llvm-14-doc", "python-astropy-doc",
+                     "python-scrapy-doc", "python3.11-doc"), "div[role=main]"),
+    "python-django-doc": "#yui-main",
+    **dict.fromkeys(("geographiclib-doc", "libeigen3-doc", "libsdl2-doc", "libsfml-doc"), "div.contents"),
+    **dict.fromkeys(("groovy-doc", "libcommons-lang3-java-doc", "openjdk-17-doc", "rust-doc"), "main"),
+    **dict.fromkeys(("gimp-help-en", "installation-guide-amd64", "libglib2.0-doc", "libgtk-3-doc",
+                     "postgresql-doc-15", "wireshark-doc"), DOCBOOK),
+    "apache2-doc": "#page-content",
+    "cppreference-doc-en-html": "#mw-content-text",
+    "db5.3-doc": "#mainBody",
+    "git-doc": "#content",
+    "libghc-lens-doc": "#content",
+    "libreoffice-help-de": "#DisplayArea",
+    "nodejs-doc": "#apicontent",
+    "qtdeclarative5-doc-html": "div.content",
+    "tomcat10-docs": "#content",
+}  # fmt: skip
+"""Packages, and the selector of the element in which their templates put the content."""
+FURTHER_TEMPLATES = {
+    **dict.fromkeys(("ant-doc", "asciidoctor-doc", "cargo-doc", "libjs-bootstrap5-doc", "rust-web-doc"), "main"),
+    **dict.fromkeys(("clang-14-doc", "cmake-doc", "developers-reference-de", "mkdocs-doc", "python-attr-doc",
+                     "python-black-doc", "python-flask-doc", "python-lxml-doc", "python-sqlalchemy-doc",
+                     "python-sympy-doc", "why3-doc-html"), "[role=main]"),
+    **dict.fromkeys(("debian-handbook", "gnucash-docs", "libcairo2-doc"), DOCBOOK),
+    **dict.fromkeys(("debian-reference-en", "debian-reference-ja"), "body > .chapter"),
+    **dict.fromkeys(("csound-doc", "libboost1.81-doc"), "div.refentry"),
+    **dict.fromkeys(("exim4-doc-html", "kicad-doc-en", "libghc-pandoc-doc", "nim-doc"), "#content"),
+    **dict.fromkeys(("libexiv2-doc", "libstdc++-12-doc", "quantlib-refman-html"), "div.contents"),
+    **dict.fromkeys(("borgbackup-doc", "python-statsmodels-doc"), "div.body"),
+    "erlang-doc": "#content .innertube",
+    "petsc3.18-doc": "article",
+    "python-djangorestframework-doc": "#main-content",
+    "python-pandas-doc": "article, main",
+    "qtbase5-doc-html": "div.content",
+    "twisted-doc": "#main",
+}  # fmt: skip
+"""Packages that were looked at for decision 69, so none of them is held back."""
+FURNITURE = (
+    "script, style, nav, button, .headerlink, .viewcode-link, .navheader, .navfooter, .header-anchor"
+    ", .src, .sidebar"
+)
+"""Parts within the content that lead elsewhere."""
+MIN_WORDS = 5
+
+
+def main() -> None:
+    """Write the pages and their gold texts, and print a JSON line with the number of pages by package."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("packages", nargs="*", metavar="PKG", default=sorted(TEMPLATES))
+    parser.add_argument("--further", action="store_true", help="take the packages of FURTHER_TEMPLATES")
+    parser.add_argument("--dir", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--pages", type=int, default=60)
+    args = parser.parse_args()
+    if args.further:
+        args.packages = sorted(FURTHER_TEMPLATES)
+    args.out.mkdir(parents=True, exist_ok=True)
+    counts, rows = {}, []
+    tarred = io.BytesIO()
+    with tarfile.open(fileobj=tarred, mode="w") as tar:
+        for package in args.packages:
+            found = evenly(list(gold_pages(unpack(args.dir, package), package)), args.pages)
+            counts[package] = len(found)
+            for row, body in found:
+                rows.append(row)
+                member = tarfile.TarInfo(row["html"])
+                member.size = len(body)
+                tar.addfile(member, io.BytesIO(body))
+    packed = zstandard.ZstdCompressor(level=3)
+    (args.out / "pages.tar.zst").write_bytes(packed.compress(tarred.getvalue()))
+    (args.out / "gold.jsonl.zst").write_bytes(
+        packed.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode())
+    )
+    print(json.dumps({"bench": "documentation", "pages": len(rows), "packages": counts}))
+
+
+def gold_pages(folder: Path, package: str) -> Iterator[tuple[dict, bytes]]:
+    """Yield each distinct page of a package that has content, with its row."""
+    seen = set()
+    for path in evenly(sorted(path for path in folder.rglob("*.htm*") if path.is_file()), 1_000):
+        body = path.read_bytes()
+        digest = hashlib.sha256(body).hexdigest()
+        if digest in seen:
+            continue
+        seen.add(digest)
+        try:
+            text = marked_text(body.decode(), (TEMPLATES | FURTHER_TEMPLATES)[package])
+        except UnicodeDecodeError:
+            continue  # its characters depend on a guess
+        if scoring.bag(text).total() >= MIN_WORDS:
+            # The URL is without folders, because `/doc/` would tell the kind of every page.
+            row = {
+                "id": f"{package}/{path.relative_to(folder).as_posix()}",
+                "source": package,
+                "url": f"https://{package}.example/{path.name}",
+            }
+            yield (
+                {**row, "kind": "documentation", "html": f"{package}/{digest[:16]}", "gold_text": text},
+                body,
+            )
+
+
+def marked_text(html: str, selector: str) -> str:
+    """Return the text of the first element that the selector finds, without furniture; return `""` if there is none."""
+    found = LexborHTMLParser(html).css_first(selector)
+    if found is None:
+        return ""
+    for part in found.css(FURNITURE):
+        part.decompose()
+    return found.text(separator="\n")
+
+
+def evenly(items: list, most: int) -> list:
+    """Return at most `most` of the items, evenly spaced."""
+    return items if len(items) <= most else [items[index * len(items) // most] for index in range(most)]
+
+
+if __name__ == "__main__":
+    main()
