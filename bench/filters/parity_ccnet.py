@@ -2,13 +2,13 @@
 
 usage: python bench/filters/parity_ccnet.py CHECKOUT CODE=TEXTS... [--build-binary PROGRAM] [--size PIECES] [--train N]
 
-CHECKOUT is a working tree of github.com/facebookresearch/cc_net at commit bda555bd1cf1ee2e0b925363e62a61cd46c8b60d; its
-code runs in an environment of its own (`bench/peers/filters/measure_ccnet.py`), with CCNet's own percentiles. TEXTS is a
-JSON lines file of a language with `text` or `gold_text` (`bench/filters/corpus.py` makes one); it may be packed (.zst). The
-code of `thresher train pieces` and `thresher train perplexity` makes models of its first N texts. Both sides measure
-all texts and the odd ones of tests/filters/odd_texts.py with the same files. --build-binary is KenLM's program: it
-converts the models to the form that CCNet publishes. Prints one JSON line: how many perplexities and buckets are equal,
-the largest relative difference, and CPU seconds of both sides, models not counted.
+CHECKOUT is a working tree of github.com/facebookresearch/cc_net at commit bda555bd1cf1ee2e0b925363e62a61cd46c8b60d;
+its code runs in an environment of its own (`bench/peers/filters/measure_ccnet.py`), with CCNet's own percentiles.
+TEXTS is a JSON lines file of a language with `text` or `gold_text` (`bench/filters/corpus.py` makes one); it may be
+packed (.zst). The code of `thresher train pieces` and `thresher train perplexity` makes models of its first N texts.
+Both sides measure all texts and the odd ones of tests/filters/odd_texts.py with the same files. --build-binary is
+KenLM's program: it converts the models to the form that CCNet publishes. Prints one JSON line: how many perplexities
+and buckets are equal, the largest relative difference, and CPU seconds of both sides, models not counted.
 """
 
 import argparse
