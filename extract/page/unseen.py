@@ -26,8 +26,6 @@ MOSTLY = 3
 """Hidden characters, relative to those of all that is shown, from which on a page without a heading hides its content,
 as under a dialog.
 """
-MIN_HIDDEN_RATIO = 2
-"""Minimum size of the content under a dialog, relative to the shown content."""
 MIN_RUNNING = 0.6
 """Minimum share of running text in hidden and shown content together."""
 _TITLE = re.compile(rb"<title\b[^>]{0,200}>[^<]*", re.IGNORECASE)
@@ -58,7 +56,7 @@ def choose_unseen(
     if shown_size < MAX_SHOWN and page.concealed >= max(MIN_CHARACTERS, shown_size):
         revealed = page_reader.read_page(body, reveals=True, marks=page.has_marks)
         if revealed is not None and (found := choose_content(revealed, title, kind)):
-            if _is_hidden(page, chosen, found, title, kind):
+            if _is_hidden(page, found, title, kind):
                 return found
             total = characters(found)
             if (
@@ -70,19 +68,18 @@ def choose_unseen(
     return chosen
 
 
-def _is_hidden(page: ParsedPage, chosen: list[Block], found: list[Block], title: str, kind: PageKind) -> bool:
+def _is_hidden(page: ParsedPage, found: list[Block], title: str, kind: PageKind) -> bool:
     """Return whether a page shows hardly more than a dialog over its content: its heading is hidden, or nearly all of
-    its text is.
+    its text.
     """
-    total = characters(found)
-    if (
-        total < MIN_HIDDEN_RATIO * characters(chosen)
-        or (kind != "reference" and _running(found) < MIN_RUNNING * total)
-        or heading_of_page(title, page.blocks) is not None
-    ):
+    if characters(found) <= characters(page.blocks) or heading_of_page(title, page.blocks) is not None:
         return False
-    return heading_of_page(title, found) is not None or (
-        total >= MIN_CHARACTERS and page.concealed >= MOSTLY * characters(page.blocks)
+    if heading_of_page(title, found) is not None:
+        return True
+    return (
+        characters(found) >= MIN_CHARACTERS
+        and page.concealed >= MOSTLY * characters(page.blocks)
+        and (kind == "reference" or _running(found) >= MIN_RUNNING * characters(found))
     )
 
 

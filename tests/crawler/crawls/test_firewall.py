@@ -271,7 +271,7 @@ def test_a_frontier_is_rebuilt_from_an_archive_with_an_unreadable_page(crawl, si
         return sorted([each.url.text.removeprefix(site.url) async for some in found for each in some])
 
     assert crawl.ask(led) == ["/a", "/b"]
-    monkeypatch.setattr(crawler.replay.relink, "page_settlement", ends)
+    monkeypatch.setattr(crawler.replay.replay, "page_settlement", ends)
     assert crawl.ask(led) == ["/b"]
 
 
