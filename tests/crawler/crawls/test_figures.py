@@ -1,6 +1,7 @@
 """A worker reports what it did; the sums of the crawl have it, whatever becomes of the worker."""
 
 import multiprocessing
+import os
 import time
 
 from crawler.worker import run_worker
@@ -26,7 +27,8 @@ def test_the_sums_have_what_the_worker_sent_received_stored_and_used(crawl, site
     assert sums.bytes_stored == sum(path.stat().st_size for path in sealed)
     assert sum(sums.store_calls) > 0
     assert 0 < sums.store_us < 60 * 10**6
-    assert 0 < sums.cpu_us < 600 * 10**6
+    # The worker ran in this process, whose CPU time is that of all tests before it too.
+    assert 0 < sums.cpu_us <= sum(os.times()[:4]) * 10**6
     assert sums.politeness_violations == sums.parts == 0
 
 
