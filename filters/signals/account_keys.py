@@ -57,7 +57,7 @@ FORMATS: tuple[tuple[str, str], ...] = (
     (":AA", r"(?<=\d{8}):AA[\w-]{33}"),
     ("AccountKey=", r"AccountKey=([A-Za-z0-9+/]{86}==)"),
     # JSON Web Tokens (RFC 7519): header and payload are JSON objects, so both begin with `{"`.
-    ("eyJ", r"eyJ[\w-]{8,2000}+\.eyJ[\w-]{8,8000}+\.[\w-]{16,2000}+"),
+    ("eyJ", r"eyJ(?<![\w-]eyJ)[\w-]{8,2000}+\.eyJ[\w-]{8,8000}+\.[\w-]{16,2000}+"),
     # A password within a URL (RFC 3986, section 3.2.1).
     ("://", r"://[^\s:/@?#\"'<>]{1,100}+:([^\s:/@?#\"'<>]{4,100}+)@[\w.-]{1,253}+"),
 )
