@@ -91,10 +91,14 @@ class Fleet:
         return frontier
 
     async def some(self, n: int) -> None:
-        """Return when `n` more pages are settled, or all are."""
-        wanted = min(self.accepted.total() + n, self.hosts * self.pages)
-        while self.accepted.total() < wanted and not self.stopped:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+        """Return when `n` more pages are settled, or all are.
+
+        If a server dies while it answers, nobody may know that a page was accepted: then the crawl knows the end.
+        """
+        frontier = await Frontier(self.link, self.crawl).open()
+        wanted = self.accepted.total() + n
+        while self.accepted.total() < wanted and not (await frontier.stats()).is_drained:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
 
     def closest_grants_ms(self) -> int:
         """How close together two grants of one host came."""
