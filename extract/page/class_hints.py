@@ -8,10 +8,12 @@ import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+import re2
+
 LONGEST = 400
 """Characters of class and id together that are read in full; of longer ones, the first `LONGEST` of each are read."""
 
-_UNLIKELY = re.compile(
+_UNLIKELY = (
     r"-ad-|ai2html|banner|breadcrumb|combx|comment|community|consent|cookie|cover-wrap|disqus|extra|footer|gdpr"
     r"|header|legends|menu|related|remark"
     r"|replies|rss|shoutbox|sidebar|skyscraper|social|sponsor|supplemental|ad-break|agegate|pagination|pager|popup"
@@ -22,52 +24,54 @@ _UNLIKELY = re.compile(
     r"|author-?(?:bio|desc|info|box|data|section|about|card|profile)|bio-?box|about-?(?:the-?)?author"
     r"|(?:^|[-_])modal(?:$|[-_])|paywall|end-slate"
 )
-_POST = re.compile(
+_POST = (
     r"(?:post|message|msg|comment|reply|resp(?:onse)?|subj(?:ect)?|kmsg|topic|answer|js-post)s?[-_]*"
     r"(?:user[-_]?content|body[-_]?copy|body|text|message|contents?|inner[-_]?text)$"
     r"|(?:user-?content|bbwrapper|crawler-post|lia-message-body-content|s-prose|cpost_contentwrap|ipstype_richtext"
     r"|comment__(?:content|body)|post__(?:content|body|text)|message__(?:content|body)|post_message)$"
 )
 """Names that the software of forums gives to the body of a post."""
-_FOOTER = re.compile(
-    r"(?:(?:site|page|main|global|doc|top|primary|secondary)[-_]?)?(?:footer|nav(?:igation)?(?:[-_]?bar|[-_]?links)?)$"
+_FOOTER = (
+    r"(?:(?:site|page|main|global|doc|top|primary|secondary)[-_]?)?"
+    r"(?:footer|nav(?:igation)?(?:[-_]?bar|[-_]?links)?)$"
 )
-_MAYBE = re.compile(r"and|article|body|column|content|main|mathjax|shadow")
-_POSITIVE = re.compile(r"article|body|content|entry|hentry|h-entry|main|page|pagination|post|text|blog|story")
-_NEGATIVE = re.compile(
+_MAYBE = r"and|article|body|column|content|main|mathjax|shadow"
+_POSITIVE = r"article|body|content|entry|hentry|h-entry|main|page|pagination|post|text|blog|story"
+_NEGATIVE = (
     r"-ad-|hidden|^hid$|banner|combx|comment|com-|contact|foot|gdpr|masthead|media|meta|outbrain|promo|related"
     r"|scroll|share|shoutbox|sidebar|skyscraper|sponsor|shopping|tags|widget"
 )
-_COMMENTS = re.compile(
-    r"(?:^|[\s_-])(?:comments?|commentlist|commentarea|commentsblock"
+_COMMENTS = (
+    r"(?:^|[_-])(?:comments?|commentlist|commentarea|commentsblock"
     r"|comment[_-]?(?:list|area|section|thread|container|content|wrap|block|box|body|s)\w*|respond|disqus\w*|dsq-\w+"
     r"|replies"
     r"|trackbacks?|pingbacks?|livefyre\w*|echo-\w+|js-kit\w*|idc-\w+|intensedebate\w*|usercomments|readercomments"
     r"|fb-comments"
-    r"|commentary-list)(?:$|[\s_-])|[\s_-]comments?$"
+    r"|commentary-list)(?:$|[_-])|[_-]comments?$"
 )
-_CAPTION = re.compile(
-    r"(?:post|entry|article|story)[-_]?author$|caption|photo-?credit|img-?credit|image-?credit|photo-?meta|image-?(?:meta|info|text)|byline-img|image-?annotation|img-?legend|(?:^|-)legend$"
+_CAPTION = (
+    r"(?:post|entry|article|story)[-_]?author$|caption|photo-?credit|img-?credit|image-?credit|photo-?meta"
+    r"|image-?(?:meta|info|text)|byline-img|image-?annotation|img-?legend|(?:^|-)legend$"
 )
-_SURELY = re.compile(
+_SURELY = (
     r"side-?bar|related|foot|menu|widget|promo|sponsor|author|profile|about|bio|slide|gallery|lightbox|legend|banner"
     r"|tags|meta|contact"
     r"|share|social|popup|modal|cookie|gdpr|newsletter|signup|subscri"
 )
-_VOICES = re.compile(r"comment|disqus|repl|respon|discuss|remark|combx|shoutbox|feedback|trackback|pingback")
-_NEUTRAL = re.compile(
+_VOICES = r"comment|disqus|repl|respon|discuss|remark|combx|shoutbox|feedback|trackback|pingback"
+_NEUTRAL = (
     r"(?:[a-z]+[-_]){0,2}(?:comments?|side-?bar|header|footer|menu|nav|banner|modal|popup|cookies?)[-_]"
     r"(?:open(?:ed)?|closed?|enabled|disabled|active|inactive|fixed|sticky|visible|hidden|on|off|allowed)$"
     r"|elementor|(?:has|with|without|no|show|hide)[-_]?(?:side-?bar|skyscraper|banner|header|footer|menu|ads?)"
 )
 """Names of page builders, and names that state which parts a layout has and in which state they are."""
-_CONTENT = re.compile(
+_CONTENT = (
     r"(?:(?:main|page|body|article|doc|docs|documentation|rst|md|mw|api|wiki|section)[-_]?)?contents?(?:[-_]?(?:text|body|area))?$"
     r"|(?:main|main-?body|body|document|documentation|bodywrapper|theme-doc-markdown|mw-parser-output)$"
     # DocBook's elements.
     r"|(?:book|part|reference|preface|chapter|appendix|refentry|sect[1-5]|section|glossary|bibliography)$"
 )
-_REFERENCE = re.compile(
+_REFERENCE = (
     r"sphinxsidebar|documentwrapper$|rst-content$|toctree-|theme-doc-|md-content$"  # Sphinx, Docusaurus, MkDocs
     r"|ref(?:entry|sect\d|synopsisdiv)$|nav(?:header|footer)$|memitem$|memproto$"  # DocBook, Doxygen
     r"|rustdoc$|docblock$|apidocs?$|api_stability|directive-section$|subnavlist$"  # and other tools
@@ -79,26 +83,28 @@ _REFERENCE = re.compile(
 )
 _NUMBER = re.compile(r"[0-9]{2,}+")
 """Numbers of posts, items and the like. No pattern tells two of them apart, so they share one cache entry."""
-_BITS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 (
     _IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, _IS_SURE, _IS_VOICES, _IS_CONTENT,
-    _IS_REFERENCE, _IS_FOOTER, _IS_POST,
-) = _BITS  # fmt: skip
-_PATTERNS = tuple(
-    zip(
-        _BITS,
-        (_UNLIKELY, _MAYBE, _POSITIVE, _NEGATIVE, _COMMENTS, _CAPTION, _SURELY, _VOICES),
-        strict=False,
-    )
+    _IS_REFERENCE, _IS_FOOTER, _IS_POST, _IS_NEUTRAL,
+) = _BITS = tuple(1 << bit for bit in range(13))  # fmt: skip
+
+
+def _automaton(anywhere: tuple[str, ...], at_start: tuple[str, ...]) -> re2.Set:
+    """Return patterns as one automaton that reads a name once; patterns have their numbers in the given order."""
+    automaton = re2.Set.SearchSet()
+    for pattern in anywhere:
+        automaton.Add(pattern)
+    for pattern in at_start:
+        automaton.Add(f"^(?:{pattern})")
+    automaton.Compile()
+    return automaton
+
+
+# RE2 takes a sixth of the time that the patterns of `re` take one after another. Two thirds of all names match none.
+_PATTERNS = _automaton(
+    (_UNLIKELY, _MAYBE, _POSITIVE, _NEGATIVE, _COMMENTS, _CAPTION, _SURELY, _VOICES),
+    (_CONTENT, _REFERENCE, _FOOTER, _POST, _NEUTRAL),
 )
-_WHOLE_PATTERNS = (
-    (_IS_CONTENT, _CONTENT),
-    (_IS_POST, _POST),
-    (_IS_FOOTER, _FOOTER),
-    (_IS_REFERENCE, _REFERENCE),
-)
-"""Patterns of which few names match any, all from their start."""
-_WHOLE = re.compile("|".join(pattern.pattern for _, pattern in _WHOLE_PATTERNS))
 ALWAYS_UNLIKELY = 2.0
 DOUBTFUL, LIKELY = 0.3, 0.8
 
@@ -179,16 +185,11 @@ def _name(name: str, first: bool) -> int:
     """Return the hints of one name as bits. They are cached by name, because there are far fewer names than sets of
     names.
     """
-    if _NEUTRAL.match(name):
-        return 0
     found = 0
-    for bit, pattern in _PATTERNS:
-        if pattern.search(name):
-            found |= bit
-    if _WHOLE.match(name):
-        for bit, pattern in _WHOLE_PATTERNS:
-            if pattern.match(name):
-                found |= bit
+    for index in _PATTERNS.Match(name) or ():
+        found |= _BITS[index]
+    if found & _IS_NEUTRAL:
+        return 0
     if first and name.startswith("comment") and not name.startswith("commentary"):
         found |= _IS_COMMENTS
     return found
