@@ -109,5 +109,12 @@ def _initializer(name: str, module: ModuleType) -> str:
 def _importable(directory: Path) -> Iterator[Path]:
     with os.scandir(directory) as entries:
         for entry in entries:
-            if (entry.is_dir() and Path(entry, "__init__.py").exists()) or entry.name.endswith(".py"):
+            if entry.name.endswith(".py") or _is_package(entry):
                 yield Path(entry)
+
+
+def _is_package(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir() and Path(entry, "__init__.py").exists()
+    except OSError:
+        return False  # a link in a circle, or to what this user may not see

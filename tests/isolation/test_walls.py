@@ -200,6 +200,7 @@ def test_only_the_packages_of_a_source_tree_may_be_read(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     (tmp_path / "thresher.toml").touch()
     (tmp_path / "module.py").touch()
+    (tmp_path / "circle").symlink_to("circle")
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
     allowed = filesystem.code_paths()
     assert tmp_path in allowed.listable
