@@ -130,9 +130,10 @@ def _histogram_figure(histograms: Sequence[Histogram]) -> "Figure":
 def _draw(axes: Any, histogram: Histogram) -> None:
     threshold, edges = histogram.threshold, histogram.edges
     drops_low = threshold.drops[0] == "<"
-    middles = (edges[:-1] + edges[1:]) / 2
-    colours = [DROPPED if (middle < threshold.value) == drops_low else KEPT for middle in middles]
-    axes.bar(edges[:-1], histogram.counts, width=edges[1:] - edges[:-1], align="edge", color=colours)
+    is_dropped = ((edges[:-1] + edges[1:]) / 2 < threshold.value) == drops_low
+    # One outline each: a bar for each of the counts costs as much time as all the rest.
+    axes.stairs(histogram.counts * is_dropped, edges, fill=True, color=DROPPED)
+    axes.stairs(histogram.counts * ~is_dropped, edges, fill=True, color=KEPT)
     if not histogram.is_share:
         axes.set_xscale("log")
     axes.axvline(threshold.value, color=LINE, linewidth=1.2)

@@ -96,6 +96,12 @@ def crawl(redis, tmp_path, request):
 
 
 @pytest.fixture
+def quickly_recovered(monkeypatch):
+    """The worker of this process fetches the pages that a dead one held one after the other, with hardly a pause."""
+    monkeypatch.setattr("crawler.scheduling.lease_queue.RECOVERED_WAIT_MS", 20)
+
+
+@pytest.fixture
 def project(tmp_path):
     return Project(tmp_path / "project")
 

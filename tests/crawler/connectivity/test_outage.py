@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from crawler.worker import run_worker
+from tests.crawler.clock_leaps import hurry
 from tests.crawler.crawls.test_crawl import start, wait_for
-from tests.crawler.crawls.test_politeness import hurry
 from tests.crawler.nameserver import SERVFAIL, NameServer
 from tests.crawler.server import ALLOW_ALL, Server, links, page, redirect, spelled
 from tests.crawler.spiders.spider_project import FOLLOW, Project, paths_of
@@ -95,7 +95,7 @@ def test_an_outage_of_name_servers_costs_no_host_and_no_page(crawl, site, silent
         return names.served()
 
     crawl.seed(*(f"http://{host}:{site.port}/" for host in hosts))
-    with later(come), hurry(crawl.redis, crawl):
+    with later(come), hurry(crawl.redis, crawl.name):
         run_worker(crawl.config("w", timeout_s=1.0, nameservers=(f"127.0.0.1:{port}",)))
     stats = crawl.stats
     assert stats.outcomes["fetched"] == seeds
@@ -117,7 +117,7 @@ def test_an_outage_of_the_proxy_costs_no_host_and_no_page(crawl, mute):
             before.close()
             return proxy.in_thread(port)
 
-        with later(come), hurry(crawl.redis, crawl):
+        with later(come), hurry(crawl.redis, crawl.name):
             run_worker(crawl.config("w", timeout_s=0.3 if mute else 1.0, proxy=f"http://127.0.0.1:{port}"))
     stats = crawl.stats
     assert stats.outcomes["fetched"] == len(hosts)
@@ -149,7 +149,7 @@ def test_a_robots_txt_that_redirects_to_an_unreachable_host_is_fetched_again_lat
         site.answers["/robots.txt"] = redirect(f"http://b.test:{site.port}/rules")
         yield
 
-    with later(come), hurry(crawl.redis, crawl):
+    with later(come), hurry(crawl.redis, crawl.name):
         run_worker(crawl.config("w", timeout_s=0.5))
     assert crawl.stats.reasons == {"refused:robots": 1}
     assert crawl.stats.outcomes["fetched"] == 1
@@ -167,7 +167,7 @@ def test_pages_of_a_second_visit_wait_for_the_end_of_an_outage(crawl):
         run_worker(crawl.config("w", **by_proxy))
     asked = len(proxy.requests)
     crawl.seed(*urls, generation=1)
-    with later(lambda: proxy.in_thread(port)), hurry(crawl.redis, crawl):
+    with later(lambda: proxy.in_thread(port)), hurry(crawl.redis, crawl.name):
         run_worker(crawl.config("v", **by_proxy))
     assert len(proxy.requests) == asked + len(urls)  # their robots.txt are cached
     assert crawl.stats.outcomes["fetched"] == 2 * len(urls)
@@ -254,7 +254,7 @@ def test_a_worker_without_the_web_neither_stops_the_others_nor_gives_up_their_ho
 def test_a_name_that_working_name_servers_cannot_resolve_is_a_dead_host(crawl, names, answer):
     names |= {"lost.test": answer}
     crawl.seed("http://lost.test/")
-    with hurry(crawl.redis, crawl):
+    with hurry(crawl.redis, crawl.name):
         run_worker(crawl.config("w", timeout_s=0.5))
     (reason,) = crawl.stats.reasons
     assert reason in {"failed:dead_dns_timeout", "failed:dead_dns"}
@@ -264,7 +264,7 @@ def test_hosts_that_a_proxy_cannot_reach_fail_even_if_no_others_are_left(crawl):
     proxy = Server()
     proxy.fallback = lambda _: b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"
     crawl.seed(*(f"https://127.0.0.{n}/" for n in range(1, 4)))
-    with proxy.in_thread(), hurry(crawl.redis, crawl):
+    with proxy.in_thread(), hurry(crawl.redis, crawl.name):
         run_worker(crawl.config("w", timeout_s=1.0, proxy=proxy.url))
     assert crawl.stats.outcomes["failed"] == 3
 
@@ -310,7 +310,7 @@ def test_if_all_hosts_are_silent_at_once_none_is_dead(crawl):
         assert re.fullmatch(
             r"nobody answers, neither 127[.0-9]+ nor [345] others that did before", outage.why
         )
-        with hurry(crawl.redis, crawl):
+        with hurry(crawl.redis, crawl.name):
             time.sleep(1.0)
         assert crawl.stats.dead == 0
     with web_on(hosts, port, slow_pages):
@@ -324,7 +324,7 @@ def test_hosts_that_are_silent_while_others_answer_are_dead(crawl, site):
     site.fallback = slow_pages
     hosts, port = [f"127.0.0.{n}" for n in range(2, 8)], free_port(socket.SOCK_STREAM)
     crawl.seed(f"{site.url}/", *(f"http://{host}:{port}/" for host in hosts))
-    with cut(hosts, port), hurry(crawl.redis, crawl):
+    with cut(hosts, port), hurry(crawl.redis, crawl.name):
         run_worker(crawl.config("w", timeout_s=0.3))
     stats = crawl.stats
     assert stats.outcomes["fetched"] == 13

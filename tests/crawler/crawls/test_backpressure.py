@@ -1,7 +1,9 @@
 """A crawl that is followed never runs far ahead, seals its files, and ends like any other crawl."""
 
+import asyncio
 import os
 import signal
+import threading
 import time
 from collections import Counter
 
@@ -11,6 +13,7 @@ from storage.directory_store import DirectoryStore
 from storage.manifest import manifests
 from tests.crawler.conftest import Crawl
 from tests.crawler.crawls.test_crawl import pages, slowly, start, wait_for, web
+from tests.crawler.server import page
 
 LIMIT = 40_000
 
@@ -70,13 +73,20 @@ def test_every_archived_byte_is_reported_to_the_frontier(crawl, site):
 
 
 def test_an_open_file_is_sealed_by_the_clock_while_nothing_is_appended(crawl: Crawl, site):
+    is_sealed = threading.Event()
+
+    async def later(_, writer):
+        await asyncio.to_thread(is_sealed.wait, 30)
+        writer.write(page("late"))
+
     site.answers["/slow"] = site.answers["/robots.txt"]
-    site.fallback = slowly(web(2), 6)
+    site.fallback = lambda path: later
     crawl.seed(f"{site.url}/slow", f"{site.url}/0")
     process = start(crawl.config("w", max_file_age_s=1, timeout_s=20))
     wait_for(lambda: sealed(crawl) > 0)
     assert process.is_alive()
     assert crawl.stats.leased > 0
+    is_sealed.set()
     os.kill(process.pid, signal.SIGTERM)
     process.join(30)
     assert process.exitcode == 0

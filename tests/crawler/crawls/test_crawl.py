@@ -262,6 +262,7 @@ def test_a_second_signal_stops_at_once(crawl, site):
 @pytest.mark.parametrize(
     "after", [pytest.param(5, marks=pytest.mark.slow), 60, pytest.param(150, marks=pytest.mark.slow)]
 )
+@pytest.mark.usefixtures("quickly_recovered")
 def test_killed_and_run_again_every_page_is_archived_once(crawl, site, after):
     site.fallback = slowly(web(250), 0.02)
     crawl.seed(f"{site.url}/0")

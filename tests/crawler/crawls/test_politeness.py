@@ -1,9 +1,7 @@
 """How a worker treats hosts and addresses, measured at the server."""
 
 import asyncio
-import threading
 import time
-from contextlib import contextmanager
 from email.utils import formatdate
 from itertools import pairwise
 
@@ -12,6 +10,7 @@ from redis import Redis
 
 from crawler.worker import run_worker
 from frontier import Budget
+from tests.crawler.clock_leaps import hurry
 from tests.crawler.crawls.test_crawl import web
 from tests.crawler.server import links, page, spelled
 
@@ -37,28 +36,6 @@ async def _robots(times, writer):
 def few(count):
     """Let the first page link to `count` others."""
     return lambda path: links(*(f"/{n}" for n in range(1, count + 1)), text=f"page {spelled(path[1:] or 0)}")
-
-
-@contextmanager
-def hurry(redis, crawl, ms=20_000):
-    """Move the frontier's clock ahead while nothing is in progress, so that hours of waiting pass in a moment."""
-    over = threading.Event()
-    prefix = f"thresher:{{{crawl.name}:0}}:"
-
-    def run():
-        client = Redis.from_url(redis)
-        while not over.wait(0.05):
-            if not client.hlen(f"{prefix}leases"):
-                client.hincrby(f"{prefix}count", "steady", ms)
-        client.close()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def test_hosts_that_share_an_address_are_requested_one_after_the_other(crawl, site, names):
@@ -158,7 +135,7 @@ def test_a_host_with_an_absurd_retry_after_rests_long_but_not_for_ever(crawl, si
     run_worker(crawl.config("w", max_time_s=1.0))
     assert site.paths["/"] == 1
     assert crawl.stats.held == 1
-    with hurry(crawl.redis, crawl, ms=600_000):
+    with hurry(crawl.redis, crawl.name, ms=600_000):
         run_worker(crawl.config("next", timeout_s=600.0))
     assert crawl.stats.outcomes["fetched"] == 1
     assert crawl.stats.held == 0
@@ -192,7 +169,7 @@ def test_a_dead_host_with_many_pages_costs_a_few_attempts(crawl, site, names, ki
     site.answers["/robots.txt"] = hang_up
     base = {"reset": site.url, "refused": "http://127.0.0.9:1", "dns": "http://nowhere.test"}[kind]
     crawl.seed(*(f"{base}/{spelled(n)}" for n in range(500)))
-    with hurry(crawl.redis, crawl):
+    with hurry(crawl.redis, crawl.name):
         run_worker(crawl.config("w"))
     assert crawl.stats.reasons == {f"failed:dead_{kind}": 500}
     assert crawl.stats.dead == 1
@@ -205,7 +182,7 @@ def test_a_closed_port_does_not_stop_another_port_of_its_host(crawl, site):
     noting(site, few(20))
     gone = [f"http://127.0.0.1:{port}/{n}" for port in (1, 9) for n in range(3)]
     crawl.seed(*gone, f"{site.url}/")
-    with hurry(crawl.redis, crawl):
+    with hurry(crawl.redis, crawl.name):
         run_worker(crawl.config("w"))
     stats = crawl.stats
     assert stats.outcomes["fetched"] == 21
@@ -254,7 +231,7 @@ def test_a_host_that_fails_and_comes_back_is_crawled_whole(crawl, site):
 
     site.fallback = lambda path: sound(path) if path == "/0" or next(broken, None) is None else hang_up
     crawl.seed(f"{site.url}/0")
-    with hurry(crawl.redis, crawl):
+    with hurry(crawl.redis, crawl.name):
         run_worker(crawl.config("w"))
     assert crawl.stats.outcomes["fetched"] == 30
     assert crawl.stats.held == crawl.stats.dead == 0

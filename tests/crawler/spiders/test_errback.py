@@ -7,6 +7,7 @@ from collections import Counter
 from crawler.worker import run_worker
 from frontier import Budget
 from tests.crawler.authority import Authority
+from tests.crawler.clock_leaps import hurry
 from tests.crawler.reading.test_page_reading import BLOCK
 from tests.crawler.server import Server, links, page, redirect
 
@@ -83,7 +84,8 @@ def run(crawl, project, listed, **changes):
     """Return what the spider receives for these URLs, which a page lists."""
     with Server({"/": links(*listed)}, address="127.0.0.9").in_thread() as index:
         crawl.seed(f"{index.url}/", scope="any")
-        run_worker(crawl.config("w", spider=project.spider_spec(EVERY, "Every"), **changes))
+        with hurry(crawl.redis, crawl.name):
+            run_worker(crawl.config("w", spider=project.spider_spec(EVERY, "Every"), **changes))
     assert crawl.stats.is_drained
     return answers_of(project.items)
 
@@ -95,7 +97,8 @@ def test_every_response_of_a_host_is_delivered_once(crawl, site, project):
     heard = {path: said for path, (_, said) in ANSWERS.items() if said}
     site.answers["/"] = links(*heard)
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", spider=project.spider_spec(code, "Every"), max_body=64 << 10))
+    with hurry(crawl.redis, crawl.name):
+        run_worker(crawl.config("w", spider=project.spider_spec(code, "Every"), max_body=64 << 10))
     assert crawl.stats.is_drained
     assert answers_of(project.items) == heard
     assert "/private" not in site.paths
@@ -231,7 +234,8 @@ SETTINGS = {"DOWNLOADER_MIDDLEWARES": {Stops: 500}}
     site.answers |= {path: page("x") for path in expected} | {"/": links(*expected)}
     site.answers["/robots.txt"] = page("User-agent: *\nDisallow: /private", kind="text/plain")
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", spider=project.spider_spec(head + code, "Every")))
+    with hurry(crawl.redis, crawl.name):
+        run_worker(crawl.config("w", spider=project.spider_spec(head + code, "Every")))
     assert answers_of(project.items) == expected
     assert crawl.stats.is_drained
 
@@ -244,7 +248,8 @@ def test_a_page_that_is_given_up_without_a_spider_is_settled(crawl, site, projec
         crawl.seed(f"{site.url}/", scope="any")
         run_worker(crawl.config("w1", spider=project.spider_spec(EVERY, "Every"), max_pages=1))
         assert not crawl.stats.is_drained
-        run_worker(crawl.config("w2"))
+        with hurry(crawl.redis, crawl.name):
+            run_worker(crawl.config("w2"))
     assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:dead_refused": 1}
 

@@ -1,6 +1,7 @@
 """Middlewares, pipelines and settings of a user take effect, over a real frontier and a real server."""
 
 from crawler.worker import run_worker
+from tests.crawler.clock_leaps import hurry
 from tests.crawler.crawls.test_crawl import archived, pages
 from tests.crawler.server import links, page
 
@@ -110,7 +111,8 @@ def test_a_middleware_may_redirect_or_retry(crawl, site, project):
     """
     site.answers |= {"/": page("x"), "/new": page("x"), "/again": page("captcha")}
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", spider=project.spider_spec(code, "Sent")))
+    with hurry(crawl.redis, crawl.name):
+        run_worker(crawl.config("w", spider=project.spider_spec(code, "Sent")))
     assert {(item["url"].rpartition("/")[2], item["n"]) for item in project.items} == {
         ("new", 1),
         ("again", 2),

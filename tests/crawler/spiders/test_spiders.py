@@ -121,6 +121,7 @@ def test_a_closed_spider_ends_the_worker_and_loses_nothing(crawl, site, project)
 
 
 @pytest.mark.parametrize("after", [pytest.param(5, marks=pytest.mark.slow), 30])
+@pytest.mark.usefixtures("quickly_recovered")
 def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, site, project, after):
     site.fallback = slowly(web(60), 0.01)
     crawl.seed(f"{site.url}/0")

@@ -89,7 +89,9 @@ def test_a_map_says_who_has_a_slot_and_who_has_replicas():
 @pytest.mark.parametrize(
     "said", [b"%1\r\n*0\r\n:1\r\n", b"*2\r\n:1\r\n+x\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b":1\r\n"]
 )
-async def test_a_program_that_answers_nonsense_is_not_taken_for_a_server(said):
+async def test_a_program_that_answers_nonsense_is_not_taken_for_a_server(said, monkeypatch):
+    monkeypatch.setattr("frontier.link.redis_client.REPLY_TIMEOUT_S", 0.5)
+
     async def answer(reader, writer):
         while await reader.read(1 << 16):
             writer.write(said)
