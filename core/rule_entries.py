@@ -50,8 +50,9 @@ def _with_files(entry: str, read: Callable[[str], str]) -> str:
             try:
                 lines = read(value.removeprefix(FILE_MARK)).split("\n")
             except (OSError, UnicodeDecodeError) as error:
+                problem = "not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
                 raise InputError(
-                    f"filters.rules: {table['rule']}: {key} = {value!r}: cannot be read ({error}); name a text"
+                    f"filters.rules: {table['rule']}: {key} = {value!r}: cannot be read ({problem}); name a text"
                     " file with one entry a line"
                 ) from None
             table[key] = [line.strip() for line in lines if line.strip() and not line.startswith("#")]

@@ -14,6 +14,9 @@ from filters.models.language import LanguageRule
 from filters.text import AnalyzedText, Rule
 from filters.thresholds import OTHER_LANGUAGE, relaxed, spaced_column, thresholds_of
 
+RESERVED_COLUMNS = ("id", "language", "payload_bytes", "text_bytes", "edits")
+"""Columns of the table of measurements that are no measurements (`storage.tables.MEASUREMENTS`)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
@@ -100,12 +103,14 @@ def measured_columns(rules: Sequence[Rule]) -> list[str]:
 
 
 def require_own_columns(rules: Sequence[Rule]) -> None:
-    """Raise `InputError` if two rules measure something under one name, because only one column can have it."""
-    owners: dict[str, str] = {}
+    """Raise `InputError` if two rules measure something under one name, or one measures something under the name of
+    another column, because only one column can have a name.
+    """
+    owners = dict.fromkeys(RESERVED_COLUMNS, "the table of measurements")
     for rule in rules:
         for name in measured_columns([rule]):
             if owners.setdefault(name, rule.name) != rule.name:
                 raise InputError(
-                    f"filters.rules: {rule.name} and {owners[name]} both measure {name!r}; give one of the measurements"
-                    " another name"
+                    f"filters.rules: {rule.name} and {owners[name]} both have the column {name!r}; give one of the"
+                    " measurements another name"
                 )

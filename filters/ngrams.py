@@ -5,13 +5,17 @@ of repeated (n - 1)-grams, and a text with little repetition costs little more t
 exact, because words are compared and not their hashes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
+TOP_LENGTHS = (2, 3, 4)
+"""Lengths of n-grams of which the most frequent one is measured (Rae et al. 2021, table A1)."""
+REPEATED_LENGTHS = (5, 6, 7, 8, 9, 10)
+"""Lengths of n-grams of which all that repeat are measured (the same)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +78,17 @@ class RepeatedNgrams:
 
     def _characters(self, place: int) -> int:
         return int(self.ends[place + self.n] - self.ends[place])
+
+
+def require_lengths(top: Sequence[tuple[int, float]], repeated: Sequence[tuple[int, float]]) -> None:
+    """Raise `ValueError` unless the limits of a rule on repetition are for lengths that it measures, each once."""
+    for name, limits, lengths in (("top", top, TOP_LENGTHS), ("repeated", repeated, REPEATED_LENGTHS)):
+        found = [n for n, _ in limits]
+        if len({*found}) < len(found) or not {*found} <= {*lengths}:
+            known = ", ".join(map(str, lengths))
+            raise ValueError(
+                f"`{name}` must have pairs of a length and a limit, lengths of {known}, each once"
+            )
 
 
 def repeated_ngrams(identities: IntArray, lengths: IntArray) -> Iterator[RepeatedNgrams]:

@@ -22,7 +22,7 @@ from filters.rules.c4 import C4
 from filters.rules.code_lines import CodeLines
 from filters.rules.dclm import DclmQuality, DclmRepetition
 from filters.rules.fineweb import UNPUNCTUATED_LANGUAGES, FineWeb
-from filters.rules.fineweb2 import ByLanguage
+from filters.rules.fineweb2 import BY_LANGUAGE, ByLanguage
 from filters.rules.gopher import GopherQuality, GopherRepetition
 from filters.rules.lengths import Length
 from filters.rules.refinedweb import RefinedWebLines
@@ -268,7 +268,7 @@ def measuring_recipe(rule: Rule) -> dict[str, Any]:
     """
     if isinstance(rule, ByLanguage):
         by_language = {code: measuring_recipe(each) for code, each in rule.by_language.items()}
-        return {**measuring_recipe(rule.default), "by_language": by_language}
+        return {**measuring_recipe(rule.default), BY_LANGUAGE: by_language}
     recipe = dict(rule.recipe)
     for threshold in thresholds_of(rule):
         recipe.pop(threshold.parameter.partition(".")[0], None)
@@ -333,7 +333,7 @@ def _replaced(rule: Any, field: str, value: Any) -> Rule:
 def restored(rule: Any, recipe: Mapping[str, Any]) -> Any:
     """Return the rule with the thresholds of a recipe that was read from JSON."""
     if isinstance(rule, ByLanguage):
-        limits = recipe["by_language"]
+        limits = recipe[BY_LANGUAGE]
         return rule.each(lambda code, each: restored(each, limits[code] if code else recipe))
     for field in {each.parameter.partition(".")[0] for each in thresholds_of(rule)} - {""}:
         rule = replace(rule, **{field: _pairs(recipe[field])})

@@ -129,14 +129,19 @@ class OpenProject:
     def worker_pool(self, workers: int | None) -> Iterator[WorkerPool]:
         """Yield a pool of workers that make parts, on this machine or on the cluster of the configuration.
 
-        `workers` is their number; None for one per CPU. The pool closes with the context.
+        `workers` is their number; None for one per CPU. The pool closes with the context. Raise `InputError` if there
+        are more than the memory of this machine holds.
         """
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
-            from pipeline.engine.local.worker_pool import local_worker_pool
+            from pipeline.engine.local.worker_pool import local_worker_pool, most_workers
 
-            count = workers or len(os.sched_getaffinity(0))
+            if workers is not None and workers > most_workers():
+                raise InputError(
+                    f"--workers {workers}: the memory of this machine holds {most_workers()} workers at most"
+                )
+            count = workers or min(len(os.sched_getaffinity(0)), most_workers())
             # The warnings of the confinement come before a worker starts. Nothing is probed if nothing is to be made.
             with local_worker_pool(count, before_first=lambda: self.confinement) as local:
                 yield local

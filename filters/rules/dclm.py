@@ -19,7 +19,7 @@ from itertools import islice
 from typing import Any, ClassVar
 
 from filters.characters import has_letter
-from filters.ngrams import repeated_ngrams
+from filters.ngrams import REPEATED_LENGTHS, TOP_LENGTHS, repeated_ngrams, require_lengths
 from filters.rules.dclm_words import DCLM_WORDS_VERSION, numbered_words, word_count
 from filters.rules.gopher import STOP_WORDS
 from filters.text import ANALYSIS_VERSION, AnalyzedText, Finding, pieces
@@ -123,9 +123,13 @@ class DclmRepetition:
         "dclm_repeated_paragraphs",
         "dclm_repeated_line_characters",
         "dclm_repeated_paragraph_characters",
-        *(f"dclm_top_{n}_gram_characters" for n in (2, 3, 4)),
-        *(f"dclm_repeated_{n}_gram_characters" for n in (5, 6, 7, 8, 9, 10)),
+        *(f"dclm_top_{n}_gram_characters" for n in TOP_LENGTHS),
+        *(f"dclm_repeated_{n}_gram_characters" for n in REPEATED_LENGTHS),
     )
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` if a limit is for a length that is not measured."""
+        require_lengths(self.top, self.repeated)
 
     @property
     def recipe(self) -> Mapping[str, Any]:

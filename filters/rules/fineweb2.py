@@ -19,6 +19,9 @@ from filters.text import AnalyzedText, Finding, Rule
 
 LIMITS = Path(__file__).with_name("fineweb2_limits.json")
 
+BY_LANGUAGE = "by_language"
+"""Key of the recipes of single languages."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByLanguage:
@@ -41,7 +44,7 @@ class ByLanguage:
     def recipe(self) -> Mapping[str, Any]:
         """Every parameter of every language."""
         by_language = {code: dict(rule.recipe) for code, rule in self.by_language.items()}
-        return {**self.default.recipe, "by_language": by_language}
+        return {**self.default.recipe, BY_LANGUAGE: by_language}
 
     def each(self, change: Callable[[str, Rule], Rule]) -> "ByLanguage":
         """Return the rule with each of its rules changed by a function of language and rule; the language of the

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
-from filters.ngrams import RepeatedNgrams, repeated_ngrams
+from filters.ngrams import REPEATED_LENGTHS, TOP_LENGTHS, RepeatedNgrams, repeated_ngrams, require_lengths
 from filters.text import ANALYSIS_VERSION, LINE_BREAK, MAX_NUMBERED, PARAGRAPH_BREAK, AnalyzedText, Finding
 
 STOP_WORDS = frozenset({"the", "be", "to", "of", "and", "that", "have", "with"})
@@ -122,9 +122,13 @@ class GopherRepetition:
         "repeated_paragraphs",
         "repeated_line_characters",
         "repeated_paragraph_characters",
-        *(f"top_{n}_gram_characters" for n in (2, 3, 4)),
-        *(f"repeated_{n}_gram_characters" for n in (5, 6, 7, 8, 9, 10)),
+        *(f"top_{n}_gram_characters" for n in TOP_LENGTHS),
+        *(f"repeated_{n}_gram_characters" for n in REPEATED_LENGTHS),
     )
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` if a limit is for a length that is not measured."""
+        require_lengths(self.top, self.repeated)
 
     @property
     def recipe(self) -> Mapping[str, Any]:
@@ -157,7 +161,7 @@ class GopherRepetition:
         # Of a text with more tokens, the characters up to the last of them count.
         numbered = size * min(MAX_NUMBERED / max(text.token_count, 1), 1.0)
         for (n, most), found in self._repeats(text):
-            top = n <= self.top[-1][0]
+            top = n in TOP_LENGTHS
             name = f"top_{n}_gram" if top else f"repeated_{n}_gram"
             characters = found.top_characters() if top else found.repeated_characters()
             measured[f"{name}_characters"] = characters / numbered
@@ -168,12 +172,12 @@ class GopherRepetition:
     def _repeats(self, text: AnalyzedText) -> Iterator[tuple[tuple[int, float], RepeatedNgrams]]:
         """Yield each limit on n-grams with the repeated n-grams that it applies to."""
         step = 1 if text.is_spaced else CHARACTERS_PER_WORD
-        limits = (*self.top, *self.repeated)
-        return zip(
-            limits,
-            islice(repeated_ngrams(text.first_tokens, text.first_token_lengths), 2 * step - 2, None, step),
-            strict=False,
-        )
+        limits = dict((*self.top, *self.repeated))
+        every = repeated_ngrams(text.first_tokens, text.first_token_lengths)
+        last = step * max(limits, default=1) - 1
+        for n, found in enumerate(islice(every, 2 * step - 2, max(last, 2 * step - 2), step), 2):
+            if n in limits:
+                yield (n, limits[n]), found
 
 
 def count_repeated(units: Sequence[str]) -> tuple[int, int]:

@@ -1,9 +1,12 @@
 """Load the users' own rules, which `filters.rules` in thresher.toml names."""
 
 import hashlib
+import inspect
+import json
+import numbers
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
@@ -14,6 +17,10 @@ from filters.text import AnalyzedText, Finding, Rule
 
 PARTS = ("measures", "name", "recipe")
 """Attributes that a rule must have."""
+REASON = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+"""Reasons, as reports and `--dropped RULE/REASON` write them."""
+MAX_NAME = 64
+"""Characters of the name of a rule or of a measurement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +46,14 @@ class OwnRule:
         return {**self.rule.recipe, "source": _digest(self.file)}
 
     def __call__(self, text: AnalyzedText) -> Finding:
-        """Apply the rule."""
-        found: Finding = self.rule(text)
-        return found
+        """Apply the rule. Raise `TypeError` or `ValueError` if what it returns cannot be stored, and `RuntimeError` if
+        it ends the process.
+        """
+        try:
+            found = self.rule(text)
+        except SystemExit as error:
+            raise RuntimeError(f"the rule calls sys.exit({error.code!r})") from error
+        return _checked(found, self.measures)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +68,25 @@ class FunctionRule:
     def __call__(self, text: AnalyzedText) -> Finding:
         """Call the function."""
         return self.function(text, **self.recipe)
+
+
+def _checked(found: Any, measures: tuple[str, ...]) -> Finding:
+    """Return a finding with numbers as floats. Raise `TypeError` or `ValueError` if a table cannot hold it."""
+    if not isinstance(found, Finding):
+        raise TypeError(f"the rule returned {type(found).__name__}; it must return a thresher.Finding")
+    if found.reason is not None and not (isinstance(found.reason, str) and REASON.fullmatch(found.reason)):
+        raise ValueError(
+            f"the reason {str(found.reason)[:80]!r} must be None or a code of at most 64 letters,"
+            " digits, '_', '.' and '-', such as too_short"
+        )
+    values: Mapping[str, Any] = found.measurements
+    for name, value in values.items():
+        if name not in measures:
+            raise ValueError(f"the measurement {name!r} is not in the rule's `measures`")
+        if not isinstance(value, numbers.Real):
+            raise TypeError(f"the measurement {name!r} is {type(value).__name__}; it must be a number")
+    measured = {name: float(value) for name, value in values.items()}
+    return replace(found, measurements=measured, edits=tuple(found.edits))
 
 
 def own_rule(spec: str, parameters: Mapping[str, Any]) -> Rule:
@@ -80,15 +111,27 @@ def own_rule(spec: str, parameters: Mapping[str, Any]) -> Rule:
             f"{where}: it cannot be loaded ({type(error).__name__}: {detail}); modules are searched in the project's"
             " directory and on Python's path"
         ) from error
-    if missing or not callable(rule) or not isinstance(rule.name, str) or not rule.name.isidentifier():
-        problem = (
-            f"it has no {', '.join(missing)}"
-            if missing
-            else "it is not callable, or its `name` is no identifier"
-        )
+    if problem := f"it has no {', '.join(missing)}" if missing else _problem(rule):
         raise InputError(f"{where}: {problem}; a rule must be as `thresher.Rule` describes it")
     file = getattr(module, "__file__", None)
     return OwnRule(rule=rule, file=None if file is None else Path(file))
+
+
+def _problem(rule: Any) -> str:
+    """Return what is wrong with the attributes of a rule; empty if nothing is."""
+    if not callable(rule) or not _is_name(rule.name):
+        return f"it is not callable, or its `name` is no identifier in ASCII of at most {MAX_NAME} characters"
+    if isinstance(rule.measures, str) or not all(map(_is_name, rule.measures)):
+        return "its `measures` must be a tuple of identifiers, such as ('length',)"
+    try:
+        json.dumps(dict(rule.recipe), allow_nan=False)
+    except (TypeError, ValueError):
+        return "its `recipe` must be a mapping that JSON can hold"
+    return ""
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value.isidentifier() and value.isascii() and len(value) <= MAX_NAME
 
 
 def _made(found: Any, name: str, parameters: Mapping[str, Any]) -> Any:
@@ -96,9 +139,9 @@ def _made(found: Any, name: str, parameters: Mapping[str, Any]) -> Any:
     if isinstance(found, type):
         return found(**parameters)
     if isinstance(found, FunctionType):
-        partial(found, None, **parameters)
+        inspect.signature(found).bind(None, **parameters)
         return FunctionRule(
-            function=found, name=name, measures=tuple(getattr(found, "measures", ())), recipe=dict(parameters)
+            function=found, name=name, measures=getattr(found, "measures", ()), recipe=dict(parameters)
         )
     if parameters:
         raise TypeError(f"{name} is made already and takes no parameters")

@@ -1,53 +1,33 @@
 """Read the texts of benchmarks from the bytes of a file."""
 
-import gzip
 import io
 import json
 from collections.abc import Iterator
 from typing import Any
 
-import zstandard
-
 FORMATS = (".jsonl", ".json", ".txt")
-COMPRESSIONS = (".gz", ".zst")
 
 
 def texts_of(name: str, data: bytes) -> Iterator[str]:
     """Yield the texts of a file. Of JSON every string is one, wherever it stands; of `.txt` every line that is not
     blank.
 
-    Raise `ValueError` if the suffix is none of `FORMATS`, also with one of `COMPRESSIONS`, or if the content does not
-    fit it.
+    Raise `ValueError` if the suffix is none of `FORMATS`, or if the content does not fit it.
     """
-    if name.endswith(".gz"):
-        name, data = name.removesuffix(".gz"), _unzipped(data)
-    elif name.endswith(".zst"):
-        name, data = name.removesuffix(".zst"), _unpacked(data)
-    text = data.decode()
+    if not name.endswith(FORMATS):
+        raise ValueError(f"its name must end in {', '.join(FORMATS)}, also with .gz, .bz2 or .zst")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
     if name.endswith(".jsonl"):
         for number, line in enumerate(io.StringIO(text), 1):
             if line.strip():
                 yield from _strings(_parsed(line, f"line {number}"))
     elif name.endswith(".json"):
         yield from _strings(_parsed(text, "the file"))
-    elif name.endswith(".txt"):
-        yield from (line for line in io.StringIO(text) if line.strip())
     else:
-        raise ValueError(f"its name must end in {', '.join(FORMATS)}, also with {' or '.join(COMPRESSIONS)}")
-
-
-def _unzipped(data: bytes) -> bytes:
-    try:
-        return gzip.decompress(data)
-    except (OSError, EOFError) as error:
-        raise ValueError(f"it is not gzip ({error})") from None
-
-
-def _unpacked(data: bytes) -> bytes:
-    try:
-        return zstandard.ZstdDecompressor().stream_reader(data).read()
-    except zstandard.ZstdError as error:
-        raise ValueError(f"it is not Zstandard ({error})") from None
+        yield from (line for line in io.StringIO(text) if line.strip())
 
 
 def _parsed(text: str, where: str) -> Any:
@@ -55,6 +35,8 @@ def _parsed(text: str, where: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise ValueError(f"{where} is not JSON ({error})") from None
+    except RecursionError:
+        raise ValueError(f"{where} is not JSON that can be read: it is nested too deeply") from None
 
 
 def _strings(value: Any) -> Iterator[str]:

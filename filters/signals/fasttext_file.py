@@ -1,22 +1,18 @@
-"""fastText models as bytes: which labels a model has, and how to apply it.
+"""fastText models as bytes, and how to apply them. `fasttext_layout` says whether bytes are a whole model.
 
 fastText's library opens a path only. `open_path` gives the bytes a path in memory (memfd), which a confined process
 cannot do; models are therefore loaded before a worker is confined.
 """
 
 import os
-import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-MAGIC, VERSION = 793712314, 12
-"""First numbers of a model (fastText, src/fasttext.cc)."""
-LABEL = "__label__"
+from filters.models.fasttext_layout import LABEL
+
 MAX_CHARACTERS = 1_000_000
 """Characters of a text that a classifier reads, so that one text of any length takes bounded time."""
-_HEADER = struct.Struct("<2i12id3iqq")
-"""Magic and version; the arguments; size, words, labels, tokens and pruned entries of the dictionary."""
 
 
 @contextmanager
@@ -30,28 +26,6 @@ def open_path(data: bytes) -> Iterator[str]:
         yield f"/proc/self/fd/{descriptor}"
     finally:
         os.close(descriptor)
-
-
-def labels(data: bytes) -> list[str]:
-    """Return the labels of a classifier, without their prefix. Raise `ValueError` if `data` is no fastText model."""
-    if len(data) < _HEADER.size:
-        raise ValueError("it is no fastText model")
-    header = _HEADER.unpack_from(data)
-    magic, version = header[:2]
-    size, words, count = header[15:18]
-    if magic != MAGIC or version != VERSION:
-        raise ValueError("it is no fastText model of version 12")
-    if not count:
-        raise ValueError("it has no labels: it is no classifier")
-    at, found = _HEADER.size, []
-    for number in range(size):
-        end = data.find(b"\0", at)
-        if end < 0:
-            raise ValueError("it is cut off")
-        if number >= words:
-            found.append(data[at:end].decode(errors="replace").removeprefix(LABEL))
-        at = end + 10  # the terminator, a count of 8 bytes and a type of 1 byte
-    return found
 
 
 def load_classifier(data: bytes) -> Callable[[str, str], float]:

@@ -12,6 +12,7 @@ import csv
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -124,8 +125,10 @@ def parse_cutoffs(lines: Iterable[str]) -> tuple[BucketEnds, ...]:
             "it needs a first line of languages, such as `,de,en`, and behind the percentiles 30 and 60 a number for"
             " each of them"
         ) from None
-    if not ends:
-        raise ValueError("it has no language")
+    if not ends or not all(languages):
+        raise ValueError("it has no language, or a column without one")
+    if twice := [each for each, count in Counter(languages).items() if count > 1]:
+        raise ValueError(f"it has two columns of {twice[0]}")
     for each in ends:
         if not 0 <= each.head <= each.middle < math.inf:
             raise ValueError(f"{each.language}: {each.head:g} and {each.middle:g} do not ascend from 0")

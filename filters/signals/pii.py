@@ -1,5 +1,6 @@
 """Mask personal data and secrets: a rule that edits the text, and drops nothing."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,13 +8,18 @@ from itertools import chain
 from typing import Any, ClassVar
 
 from core import Edit
+from filters.edits import apply, compose
 from filters.signals.account_keys import account_keys
 from filters.signals.personal_data import Occurrence, cards, emails, ibans, ip_addresses, number_runs, phones
 from filters.signals.pseudonyms import KINDS, key_id, replacement
 from filters.text import AnalyzedText, Finding
 
-PII_VERSION = 2
+PII_VERSION = 3
 """Version of the patterns: a recipe holds it, because other patterns find other values."""
+MAX_SEARCHES = 8
+"""Searches of one text: a bound for texts that are made to need many."""
+_CLOSE_BEFORE = re.compile(r"(?:[\w+@/=:.#-]|\d\W{1,3})$")
+_CLOSE_BEHIND = re.compile(r"[\w+@/=:#-]|\.\S|\W{1,3}[\d+(]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +49,25 @@ class PiiMasking:
         }
 
     def __call__(self, text: AnalyzedText) -> Finding:
-        """Return the edits that mask `text`. The document is always kept."""
-        found = self.occurrences(text.text)
+        """Return the edits that mask `text`. The document is always kept.
+
+        To mask the masked text changes nothing. A value that touches another one may be found only when the other one
+        is replaced: so the text is searched again until nothing is found, which takes one more search at least if a
+        value touches something.
+        """
         counts = dict.fromkeys((f"pii_{kind}s" for kind in self.kinds), 0.0)
-        for occurrence in found:
-            counts[f"pii_{occurrence.kind}s"] += 1
-        edits = tuple(
-            Edit(each.start, each.end, replacement(each.kind, each.value, self.key)) for each in found
-        )
+        current, edits = text.text, tuple[Edit, ...]()
+        for _ in range(MAX_SEARCHES):
+            found = self.occurrences(current)
+            for occurrence in found:
+                counts[f"pii_{occurrence.kind}s"] += 1
+            masked = tuple(
+                Edit(each.start, each.end, replacement(each.kind, each.value, self.key)) for each in found
+            )
+            edits = compose(edits, masked)
+            if not any(_touches(current, each) for each in found):
+                break
+            current = apply(current, masked)
         return Finding(measurements=counts, reason=None, edits=edits)
 
     def occurrences(self, text: str) -> list[Occurrence]:
@@ -70,6 +87,12 @@ class PiiMasking:
         ):
             if kind in self.kinds:
                 yield found
+
+
+def _touches(text: str, found: Occurrence) -> bool:
+    """Return whether something stands so close to an occurrence that a format could reach across both."""
+    before, after = text[max(found.start - 4, 0) : found.start], text[found.end : found.end + 4]
+    return bool(_CLOSE_BEFORE.search(before) or _CLOSE_BEHIND.match(after))
 
 
 def without_overlaps(found: Iterable[Occurrence]) -> list[Occurrence]:

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, ClassVar
 
 from filters.text import AnalyzedText, Finding
@@ -34,31 +33,32 @@ def encode_lists(lists: Mapping[str, Sequence[str]]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """The phrases of a list by their first word, the longest first."""
+    """The phrases of a list. To look one up takes as long whatever the number of phrases with the same first word."""
 
-    by_first: Mapping[str, tuple[tuple[str, ...], ...]]
+    lengths: Mapping[str, tuple[int, ...]]
+    """Numbers of words of the phrases, by their first word, the longest first."""
+    known: frozenset[tuple[str, ...]]
 
     @staticmethod
     def of(entries: Iterable[str]) -> "Phrases":
         """Return the phrases of a list."""
-        found: dict[str, list[tuple[str, ...]]] = {}
-        for entry in entries:
-            phrase = tuple(words(entry.lower()))
-            found.setdefault(phrase[0], []).append(phrase)
-        return Phrases(
-            {first: tuple(sorted(each, key=lambda p: (-len(p), p))) for first, each in found.items()}
-        )
+        known = frozenset(tuple(words(entry.lower())) for entry in entries)
+        lengths: dict[str, set[int]] = {}
+        for phrase in known:
+            lengths.setdefault(phrase[0], set()).add(len(phrase))
+        return Phrases({first: tuple(sorted(each, reverse=True)) for first, each in lengths.items()}, known)
 
     def count(self, found: Sequence[str]) -> int:
         """Return how many of the words `found` are in listed phrases. A word belongs to one phrase at most."""
         count = resume = 0
         for place, word in enumerate(found):
-            if place < resume or word not in self.by_first:
+            if place < resume or word not in self.lengths:
                 continue
-            for phrase in self.by_first[word]:
-                if tuple(islice(found, place, place + len(phrase))) == phrase:
-                    count += len(phrase)
-                    resume = place + len(phrase)
+            for length in self.lengths[word]:
+                phrase = tuple(found[place : place + length])
+                if len(phrase) == length and phrase in self.known:
+                    count += length
+                    resume = place + length
                     break
         return count
 

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from core import Unavailable
-from filters.signals.fasttext_file import LABEL, model_input, open_path
+from filters.models.fasttext_layout import LABEL, labels
+from filters.signals.fasttext_file import model_input, open_path
 
 SEED = 0
 _ARGUMENTS = 8
@@ -41,7 +42,8 @@ class TrainingOptions:
 def train_classifier(examples: Iterable[tuple[str, str]], options: TrainingOptions) -> bytes:
     """Return a fastText model that tells labels apart. `examples` are labels and texts, in any order.
 
-    The file of the examples is held in memory. Raise `Unavailable` if floret is not installed.
+    The file of the examples is held in memory. Raise `ValueError` if the options suit no model of these examples, and
+    `Unavailable` if floret is not installed.
     """
     try:
         import floret  # noqa: PLC0415 - an extra
@@ -52,24 +54,34 @@ def train_classifier(examples: Iterable[tuple[str, str]], options: TrainingOptio
     lines = [f"{LABEL}{label} {model_input(text)}\n" for label, text in _interleaved(examples)]
     shortest, longest = options.characters
     with open_path("".join(lines).encode()) as source, open_path(b"") as target:
-        model = floret.train_supervised(
-            source,
-            dim=options.dimensions,
-            epoch=options.epochs,
-            lr=options.learning_rate,
-            wordNgrams=options.word_ngrams,
-            minn=shortest,
-            maxn=longest,
-            bucket=options.buckets,
-            minCount=options.min_count,
-            thread=1,
-            seed=SEED,
-            verbose=0,
-        )
+        try:
+            model = floret.train_supervised(
+                source,
+                dim=options.dimensions,
+                epoch=options.epochs,
+                lr=options.learning_rate,
+                wordNgrams=options.word_ngrams,
+                minn=shortest,
+                maxn=longest,
+                bucket=options.buckets,
+                minCount=options.min_count,
+                thread=1,
+                seed=SEED,
+                verbose=0,
+            )
+        except MemoryError:
+            raise ValueError("the model does not fit into memory; use fewer buckets or dimensions") from None
+        except RuntimeError as error:  # "Encountered NaN."
+            raise ValueError(f"the training failed ({error}); use a lower learning rate") from None
         model.save_model(target)
         with open(target, "rb") as file:  # noqa: PTH123 - a path in memory
             data = file.read()
-    return data[: _EXTRA.start] + data[_EXTRA.stop :]
+    made = data[: _EXTRA.start] + data[_EXTRA.stop :]
+    try:
+        labels(made)
+    except ValueError as error:  # floret does not notice that a write fails
+        raise ValueError(f"the model could not be written whole ({error}); see `ulimit -f`") from None
+    return made
 
 
 def _interleaved(examples: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

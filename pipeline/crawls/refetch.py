@@ -60,7 +60,9 @@ def write_urls(project: OpenProject, source: str, out: Path) -> int:
                 count += 1
         unfinished.replace(out)
     except OSError as error:
-        raise InputError(f"--out {out}: cannot be written ({error}); give another file") from None
+        raise InputError(
+            f"--out {out}: cannot be written ({error.strerror or error}); give another file"
+        ) from None
     return count
 
 

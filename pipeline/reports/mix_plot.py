@@ -51,4 +51,4 @@ def draw_mix(dataset: Dataset, path: Path) -> None:
     try:
         figure.savefig(path)
     except OSError as error:
-        raise InputError(f"--plot {path}: cannot be written ({error})") from None
+        raise InputError(f"--plot {path}: cannot be written ({error.strerror or error})") from None

@@ -71,11 +71,11 @@ class Flag:
     """Documents that reached the rule."""
 
     def __str__(self) -> str:
-        what = "text" if self.band.of_text else "documents"
+        what = "text that reaches it" if self.band.of_text else "documents that reach it"
         low, high = (f"{100 * end:.3g}" for end in (self.band.low, self.band.high))
         published = high if low == high else f"{low} to {high}"
         return (
-            f"{self.band.stage} drops {100 * self.share:.3g} % of the {what} that reach it; published: {published} %"
+            f"{self.band.stage} drops {100 * self.share:.3g} % of the {what}; published: {published} %"
             f" ({self.band.source})"
         )
 

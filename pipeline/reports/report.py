@@ -149,7 +149,8 @@ def save_figure(figure: "Figure", path: Path, option: str) -> None:
     try:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as error:
-        raise InputError(f"{option} {path}: cannot be written ({error})") from None
+        problem = getattr(error, "strerror", None) or error
+        raise InputError(f"{option} {path}: cannot be written ({problem})") from None
 
 
 def removed_ids(project: OpenProject, names: Sequence[str], verdict_set: str = "") -> frozenset[str]:

@@ -64,7 +64,7 @@ def write_page(funnel: Funnel, scan: RuleScan, flags: Sequence[Flag], path: Path
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"--plot {path}: cannot be written ({error})") from None
+        raise InputError(f"--plot {path}: cannot be written ({error.strerror or error})") from None
 
 
 def _funnel_table(funnel: Funnel) -> str:

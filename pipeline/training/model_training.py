@@ -4,11 +4,14 @@ The model is written beside a file with the same name and `.json`: its digest, t
 the measures. Both are written to a temporary name first, so a command that is killed leaves an earlier model whole.
 """
 
+import fcntl
 import hashlib
+import io
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -58,7 +61,7 @@ def train_quality(
     )
     train, held = _split(labelled, share)
     _require_labels(train, (GOOD, BAD), ambiguous)
-    data = train_classifier(((each.label, each.text) for each in train), options)
+    data = _trained(train, options)
     classify = load_classifier(data)
     scores = [classify(each.text, GOOD) for each in held]
     is_good = [each.label == GOOD for each in held]
@@ -66,6 +69,13 @@ def train_quality(
     measures = {**asdict(half), "ambiguous": ambiguous}
     recipe = {"model": "quality", **options.recipe}
     return _stored(out, data, recipe, (train, held), measures)
+
+
+def _trained(train: Sequence[Example], options: TrainingOptions) -> bytes:
+    try:
+        return train_classifier(((each.label, each.text) for each in train), options)
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 def train_language(
@@ -80,7 +90,7 @@ def train_language(
     clear, ambiguous = _unambiguous(labelled)
     train, held = _split(clear, share)
     _require_labels(train, names, ambiguous)
-    data = train_classifier(((each.label, each.text) for each in train), options)
+    data = _trained(train, options)
     predict = load_predictor(data)
     rows = confusion([predict(each.text)[0] for each in held], [each.label for each in held])
     right = sum(count * recall for count, _, recall in rows.values())
@@ -96,26 +106,25 @@ def train_language(
 
 
 def train_language_model(
-    corpus: Sequence[Example], out: Path, share: float, order: int, pieces: bytes = b""
+    corpus: Sequence[Example], out: Path, share: float, order: int, pieces: bytes | None = None
 ) -> TrainedModel:
     """Train an n-gram model of words, or of the pieces that the SentencePiece model `pieces` makes.
 
     Raise `InputError` if the corpus has no words, or more than memory should hold, or if `pieces` is no model.
     """
     train, held = _split_corpus(corpus, share)
-    split = _loaded_pieces(pieces) if pieces else None
+    split = None if pieces is None else _loaded_pieces(pieces)
     lines = (
         line
         for each in train
         for line in (piece_lines(each.text, split) if split else model_lines(each.text))
     )
-    partial = _partial(out)
+    target = io.BytesIO()
     try:
-        with partial.open("wb") as file:
-            sizes = train_perplexity(lines, order, file)
+        sizes = train_perplexity(lines, order, target)
     except ValueError as error:
         raise InputError(f"the corpus cannot be used: {error}") from None
-    data = partial.read_bytes()
+    data = target.getvalue()
     score = load_scorer(data)
     found = (
         piece_perplexity(score, split, each.text) if split else perplexity(score, each.text) for each in held
@@ -126,7 +135,7 @@ def train_language_model(
         third, median, two_thirds = np.quantile(values, [1 / 3, 0.5, 2 / 3]).tolist()
         measures |= {"median": median, "head_ends": third, "middle_ends": two_thirds}
     recipe = {"model": "perplexity", "order": order}
-    if pieces:
+    if pieces is not None:
         recipe["pieces"] = hashlib.sha256(pieces).hexdigest()
     return _stored(out, data, recipe, (train, held), measures)
 
@@ -205,8 +214,8 @@ def _stored(
         "measures": measures,
     }
     text = json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    _write(out, lambda file: file.write(data))
-    _write(out.with_name(f"{out.name}.json"), lambda file: file.write(text.encode()))
+    _write(out, data)
+    _write(out.with_name(f"{out.name}.json"), text.encode())
     return TrainedModel(
         path=str(out),
         bytes=len(data),
@@ -225,14 +234,36 @@ def _digest(examples: Iterable[Example]) -> str:
     return hashlib.sha256(b"".join(each)).hexdigest()
 
 
-def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    partial = _partial(path)
-    with partial.open("wb") as file:
-        write(file)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+def _write(path: Path, data: bytes) -> None:
+    """Put a file in the place of `path` at once. Raise `InputError` if it cannot be written; nothing is left then."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        with _locked(partial) as file:
+            try:
+                file.truncate(0)
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                partial.replace(path)
+            except OSError:
+                partial.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise InputError(
+            f"--out {path}: cannot be written ({error.strerror or error}); make room, or name another file"
+        ) from None
 
 
-def _partial(path: Path) -> Path:
-    return path.with_name(f".{path.name}.partial")
+@contextmanager
+def _locked(path: Path) -> Iterator[BinaryIO]:
+    """Yield a file to write that no other command writes now. Wait for one that does: it renames the file at its end.
+
+    The lock ends with its process, so what a killed command left is written again.
+    """
+    while True:
+        with path.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            with suppress(FileNotFoundError):
+                if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+                    yield file
+                    return

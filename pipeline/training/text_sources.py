@@ -1,25 +1,25 @@
 """The texts that a model is trained on: files, or documents of a project by their verdicts.
 
-A source is written as a path (`good.jsonl`, also with `.gz` or `.zst`; `.txt` has a text a line), or as `docs:NAME`,
-`kept:NAME` or `dropped:NAME` for the processed documents of a crawl or ingest. `kept:NAME/SET` takes the verdicts of a
-named set (`thresher judge`), so what any preset keeps can be an example.
+A source is written as a path (`good.jsonl`, also with `.gz`, `.bz2` or `.zst`; `.txt` has a text a line), or as
+`docs:NAME`, `kept:NAME` or `dropped:NAME` for the processed documents of a crawl or ingest. `kept:NAME/SET` takes the
+verdicts of a named set (`thresher judge`), so what any preset keeps can be an example.
 """
 
-import gzip
 import heapq
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import xxhash
-import zstandard
 
 from core import InputError
 from pipeline.open_project import OpenProject
 from pipeline.steps.verdicts.verdict_sets import judged_parts
 from storage import tables
+from storage.inputs.whole_file import open_whole, plain_name
 
 KINDS = ("docs", "kept", "dropped")
 
@@ -60,6 +60,8 @@ def _documents(kind: str, name: str, spec: str, project: OpenProject | None) -> 
     if project is None:
         raise InputError(f"{spec}: there is no project here; add --project DIR")
     source, _, verdict_set = name.partition("/")
+    if not source:
+        raise InputError(f"{spec}: name a crawl or an ingest, such as {kind}:main")
     count = 0
     for part in judged_parts(project.store, source, verdict_set):
         judged = tables.read(project.store, part.verdicts, tables.columns(tables.VERDICTS, "id", "keep"))
@@ -76,12 +78,14 @@ def _documents(kind: str, name: str, spec: str, project: OpenProject | None) -> 
 
 
 def _file(path: Path, label_field: str) -> Iterator[Example]:
-    name = path.name.removesuffix(".gz").removesuffix(".zst")
+    name = plain_name(path.name)
     if not name.endswith((".jsonl", ".txt")):
         kinds = ", ".join(f"{kind}:NAME" for kind in KINDS)
-        raise InputError(f"{path}: give a .jsonl or .txt file, also with .gz or .zst, or one of {kinds}")
-    try:
-        with _lines(path) as lines:
+        raise InputError(
+            f"{path}: give a .jsonl or .txt file, also with .gz, .bz2 or .zst, or one of {kinds}"
+        )
+    with open_whole(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig") as lines:
+        try:
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     yield (
@@ -89,18 +93,8 @@ def _file(path: Path, label_field: str) -> Iterator[Example]:
                         if name.endswith(".jsonl")
                         else Example(text=line)
                     )
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not UTF-8") from None
-    except (OSError, EOFError, zstandard.ZstdError) as error:
-        raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-
-
-def _lines(path: Path) -> io.TextIOWrapper:
-    if path.suffix == ".gz":
-        return io.TextIOWrapper(gzip.open(path), encoding="utf-8")
-    if path.suffix == ".zst":
-        return io.TextIOWrapper(zstandard.open(path, "rb"), encoding="utf-8")
-    return path.open(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: not UTF-8") from None
 
 
 def _row(line: str, label_field: str, where: str) -> Example:
@@ -108,6 +102,8 @@ def _row(line: str, label_field: str, where: str) -> Example:
         row: Any = json.loads(line)
     except ValueError as error:
         raise InputError(f"{where}: not JSON ({error})") from None
+    except RecursionError:
+        raise InputError(f"{where}: not JSON that can be read: it is nested too deeply") from None
     if not isinstance(row, dict) or not isinstance(row.get("text"), str):
         raise InputError(f"{where}: it must be an object with a string `text`")
     if not label_field:
@@ -117,8 +113,12 @@ def _row(line: str, label_field: str, where: str) -> Example:
     return Example(text=row["text"], label=checked_label(row[label_field], f"{where}: `{label_field}`"))
 
 
+LABEL = re.compile(r"[^\s\0\ud800-\udfff]{1,200}")
+"""A label as a model file can hold it: its end is a NUL, and it is UTF-8."""
+
+
 def checked_label(label: object, where: str) -> str:
-    """Return a label. Raise `InputError`, which begins with `where`, if it is no text, is empty, or has spaces."""
-    if not isinstance(label, str) or not label or any(each.isspace() for each in label):
-        raise InputError(f"{where} must be a label without spaces, such as de")
+    """Return a label. Raise `InputError`, which begins with `where`, if it is none that a model can hold."""
+    if not isinstance(label, str) or not LABEL.fullmatch(label):
+        raise InputError(f"{where} must be a label of at most 200 characters without spaces, such as de")
     return label

@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 
 from core import InputError
 from filters.decision import MeasuredRows, decide
-from filters.measuring import Measurer, measured_columns, require_own_columns
+from filters.measuring import RESERVED_COLUMNS, Measurer, measured_columns, require_own_columns
 from filters.models.language import LanguagePrediction, language_rule
 from filters.rules.chosen_rules import RULES
 from filters.rules.presets import PRESETS, preset_rules
 from filters.text import AnalyzedText, Finding
 from filters.thresholds import measuring_recipe, relaxed, restored, thresholds_of, with_thresholds
+from pipeline.steps.records.rule_set import RuleSet, rules_of
 from storage.manifest import to_plain_json
+from storage.tables import MEASUREMENTS
 from tests.examples import few_examples
 
 LANGUAGES = ("en", "de", "th", "ja", "")
@@ -206,8 +208,19 @@ def test_the_reason_of_a_rule_without_thresholds_is_stored_and_applies():
     own = replace_name(Own(), ("own_words",))
     texts = [AnalyzedText(text=text, language="en", language_score=1) for text in ("always", "never")]
     assert decide([own], rows_of(texts, [own])).reasons.tolist() == ["", "never"]
-    with pytest.raises(InputError, match="own and gopher_quality both measure 'words'"):
+    with pytest.raises(InputError, match="own and gopher_quality both have the column 'words'"):
         require_own_columns([*PRESETS["gopher"], Own()])
+    with pytest.raises(InputError, match="own and the table of measurements both have the column 'id'"):
+        require_own_columns([replace_name(Own(), ("id",))])
+    assert set(RESERVED_COLUMNS) == set(MEASUREMENTS.names)
+
+
+def test_the_rules_of_a_configuration_share_no_column():
+    table = '{"rule": "tests.filters.test_thresholds:Own"}'
+    with pytest.raises(InputError, match="give one of the measurements another name"):
+        rules_of(RuleSet(preset="gopher", languages=("en",), own=(table,)))
+    every = tuple(RULES)
+    assert rules_of(RuleSet(preset="none", languages=(), own=every)) is not None
 
 
 def replace_name(rule, measures):

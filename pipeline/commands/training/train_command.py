@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pipeline.training.text_sources import Example
 
 SOURCE_HELP = (
-    "a .jsonl file with `text` (also .txt, .gz, .zst), or docs:NAME, kept:NAME, dropped:NAME for processed documents, "
-    "kept:NAME/SET for those of a set of verdicts; may be given again."
+    "a .jsonl file with `text` (also .txt; .gz, .bz2, .zst), or docs:NAME, kept:NAME, dropped:NAME for processed "
+    "documents, kept:NAME/SET for those of a set of verdicts; may be given again."
 )
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -37,11 +37,21 @@ ShareOption = Annotated[
 MaxTextsOption = Annotated[
     int, typer.Option("--max-texts", min=1, help="Use at most N texts of each label, or of the corpus.")
 ]
-EpochsOption = Annotated[int, typer.Option("--epochs", min=1, help="Read the texts N times.")]
-RateOption = Annotated[float, typer.Option("--learning-rate", min=0.0, help="Start with this learning rate.")]
-DimensionsOption = Annotated[int, typer.Option("--dimensions", min=1, help="Use vectors of N numbers.")]
+EpochsOption = Annotated[int, typer.Option("--epochs", min=1, max=10_000, help="Read the texts N times.")]
+RateOption = Annotated[
+    float, typer.Option("--learning-rate", min=0.0, max=100.0, help="Start with this learning rate.")
+]
+DimensionsOption = Annotated[
+    int, typer.Option("--dimensions", min=1, max=10_000, help="Use vectors of N numbers.")
+]
 BucketsOption = Annotated[
-    int, typer.Option("--buckets", min=1, help="Hash n-grams into N slots; a slot takes 4 bytes a dimension.")
+    int,
+    typer.Option(
+        "--buckets",
+        min=1,
+        max=1_000_000_000,
+        help="Hash n-grams into N slots; a slot takes 4 bytes a dimension.",
+    ),
 ]
 
 
@@ -167,15 +177,15 @@ def perplexity_command(
 
     _require("kenlm")
     _check_out(out)
-    model = b"" if pieces is None else _piece_model(pieces)
+    model = None if pieces is None else _piece_model(pieces)
     texts = _texts(corpus, _opened(project, corpus), max_texts)
     made = train_language_model(texts, out, held_out, order, model)
     found = made.measures
     line = (
         f"median perplexity {found['median']:.1f}; thirds end at {found['head_ends']:.1f} and"
         f" {found['middle_ends']:.1f}"
-        if made.held_out
-        else ""
+        if "median" in found
+        else "none of them has words"
     )
     _print(as_json, made, line)
 
@@ -184,7 +194,9 @@ def perplexity_command(
 def pieces_command(
     corpus: Annotated[list[str], typer.Option("--corpus", help=f"Texts: {SOURCE_HELP}")],
     out: ModelOption,
-    size: Annotated[int, typer.Option("--size", min=1, help="Make at most N pieces.")] = 65_536,
+    size: Annotated[
+        int, typer.Option("--size", min=1, max=10_000_000, help="Make at most N pieces.")
+    ] = 65_536,
     held_out: ShareOption = 0.02,
     max_texts: MaxTextsOption = 200_000,
     project: ProjectOption = CURRENT_DIRECTORY,
@@ -223,6 +235,8 @@ def _require(package: str) -> None:
 def _check_out(out: Path) -> None:
     if out.is_dir():
         raise InputError(f"--out {out}: it is a directory; name a file")
+    if out.exists() and not out.is_file():
+        raise InputError(f"--out {out}: it is no regular file, and would be replaced; name another file")
     if not out.parent.is_dir():
         raise InputError(f"--out {out}: the directory {out.parent} does not exist")
 

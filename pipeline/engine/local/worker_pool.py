@@ -18,6 +18,9 @@ from pipeline.engine.local.part_process import PartProcess
 from pipeline.engine.local.traced_part import make_traced
 from pipeline.engine.task import Task, TaskFailure, TaskOutcome
 
+MIN_MEMORY = 256 << 20
+"""Bytes of the machine's memory for each worker process: with half of it, the libraries of a worker do not load."""
+
 
 class WorkerPool(Protocol):
     """Takes tasks, and returns their outcomes in any order."""
@@ -52,7 +55,7 @@ class LocalWorkerPool:
         self._before_first = before_first
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[tuple[Task, TaskOutcome]] = queue.SimpleQueue()
-        share = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // (workers * sharers)
+        share = _machine_memory() // (workers * sharers)
         self._processes = [PartProcess(memory=share) for _ in range(workers)]
         self._threads = [
             threading.Thread(target=self._run_tasks, args=(process,), daemon=True)
@@ -100,6 +103,15 @@ class LocalWorkerPool:
 
     def __repr__(self) -> str:
         return f"<pool of {self.workers} workers on this machine>"
+
+
+def _machine_memory() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def most_workers() -> int:
+    """Return the largest number of workers that have `MIN_MEMORY` each; at least 1."""
+    return max(_machine_memory() // MIN_MEMORY, 1)
 
 
 @contextmanager

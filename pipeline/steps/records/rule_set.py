@@ -98,8 +98,10 @@ def with_choices(
 def rules_of(chosen: RuleSet, files: SignalFiles | None = None) -> tuple[Rule, ...]:
     """Return the rules in their order. Rules that measure a text need `files`.
 
-    Raise `InputError` if a preset, a rule or a threshold is not known, or if two rules have one name.
+    Raise `InputError` if a preset, a rule or a threshold is not known, or if two rules or two measurements have one
+    name.
     """
+    from filters.measuring import require_own_columns
     from filters.rules.presets import LanguageOptions, preset_rules
     from filters.signals.signal_rules import signal_rules
     from filters.thresholds import with_thresholds
@@ -109,7 +111,9 @@ def rules_of(chosen: RuleSet, files: SignalFiles | None = None) -> tuple[Rule, .
     signals = signal_rules(chosen.signals, files)
     if taken := {rule.name for rule in first} & {rule.name for rule in signals}:
         raise InputError(f"filters.rules: a rule of Thresher has the name {min(taken)!r}; give yours another")
-    return with_thresholds((*first, *signals), dict(chosen.thresholds))
+    rules = with_thresholds((*first, *signals), dict(chosen.thresholds))
+    require_own_columns(rules)
+    return rules
 
 
 def rules_recipe(chosen: RuleSet) -> dict[str, Any]:

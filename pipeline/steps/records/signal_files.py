@@ -16,7 +16,9 @@ from core import InputError
 from filters.signals.pseudonyms import MIN_KEY_BYTES
 from filters.signals.signal_settings import BucketEnds, PerplexityModel, SignalSettings
 from pipeline.configuration import LANGUAGE, FiltersConfig
+from pipeline.steps.records.model_check import check_model
 from pipeline.steps.records.stored_signals import KENLM, PIECES, PREFIX
+from storage.inputs.whole_file import open_whole, plain_name
 from storage.store import Store
 
 LOGGER = logging.getLogger(__name__)
@@ -62,6 +64,19 @@ def _require_packages(settings: SignalSettings) -> None:
             raise InputError(
                 f"{key} needs the package {module}; install the extra 'signals' (docs/guides/install.md)"
             )
+    if "phone" in kinds:
+        _require_regions(settings.mask_regions)
+
+
+def _require_regions(regions: Sequence[str]) -> None:
+    """Raise `InputError` if phone numbers of a country are not known: none would be found there."""
+    from phonenumbers import SUPPORTED_REGIONS
+
+    for region in regions:
+        if region not in SUPPORTED_REGIONS:
+            raise InputError(
+                f"filters.mask_regions: {region!r} is no country with phone numbers; use codes of ISO 3166 such as 'US'"
+            )
 
 
 def _stored_lists(store: Store, directory: Path, written: str) -> str:
@@ -90,13 +105,16 @@ def _list_of(key: str, path: Path) -> list[str]:
     from filters.signals.word_lists import parse_list
 
     try:
-        return parse_list(_read(key, path).decode().splitlines())
+        entries = parse_list(_read(key, path).decode("utf-8-sig").splitlines())
     except UnicodeDecodeError as error:
         raise InputError(f"filters.{key}: {path}: not UTF-8 ({error.reason})") from None
+    if not entries:
+        raise InputError(f"filters.{key}: {path}: it has no words; write a word or a phrase a line")
+    return entries
 
 
 def _stored_classifier(store: Store, directory: Path, key: str, written: str, label: str) -> str:
-    from filters.signals.fasttext_file import labels
+    from filters.models.fasttext_layout import labels
 
     if not written:
         return ""
@@ -104,7 +122,9 @@ def _stored_classifier(store: Store, directory: Path, key: str, written: str, la
     try:
         known = labels(data)
     except ValueError as error:
-        raise InputError(f"filters.{key} = {written!r}: {error}") from None
+        raise InputError(
+            f"filters.{key} = {written!r}: {error}; name another file, or get it again"
+        ) from None
     if label not in known:
         wanted = key.removesuffix("model") + "label"
         raise InputError(
@@ -129,9 +149,9 @@ def _stored_perplexity(
     if not codes:
         raise InputError(f"filters.perplexity_model = {model!r}: there is no such file for any language")
 
-    def put(key: str, written: str, kind: str, check: Callable[[bytes], object], language: str) -> str:
+    def put(key: str, written: str, kind: str, load: Callable[[bytes], object], language: str) -> str:
         name = written.replace(BY_LANGUAGE, language)
-        return _put_model(store, kind, (key, name), _read(key, directory / name), check)
+        return _put_model(store, kind, (key, name), directory / name, load)
 
     return tuple(
         PerplexityModel(
@@ -157,15 +177,16 @@ def _languages_of(directory: Path, written: str) -> list[str]:
 
 
 def _put_model(
-    store: Store, kind: str, named: tuple[str, str], data: bytes, check: Callable[[bytes], object]
+    store: Store, kind: str, named: tuple[str, str], path: Path, load: Callable[[bytes], object]
 ) -> str:
     """Put a model, and return its name. Raise `InputError` if it cannot be loaded; a model that is there could be."""
+    key, written = named
+    data = _read(key, path)
     name = _name(kind, "bin", data)
     if not store.exists(name):
         try:
-            check(data)
+            check_model(path, load)
         except ValueError as error:
-            key, written = named
             raise InputError(f"filters.{key} = {written!r}: {error}") from None
     return _put(store, kind, "bin", data)
 
@@ -214,7 +235,10 @@ def _benchmark_texts(directory: Path, written: Sequence[str]) -> Iterator[str]:
             raise InputError(f"filters.benchmarks: {pattern!r}: there is no such file")
         for path in paths:
             try:
-                yield from texts_of(path, _read("benchmarks", Path(path)))
+                with open_whole(Path(path)) as file:
+                    yield from texts_of(plain_name(path), file.read())
+            except InputError as error:
+                raise InputError(f"filters.benchmarks: {error}") from None
             except ValueError as error:
                 raise InputError(f"filters.benchmarks: {path}: {error}") from None
 

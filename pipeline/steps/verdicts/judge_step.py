@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from core import InputError
 from filters.decision import decide
 from filters.models.language import LanguageRule, model_recipe
+from filters.rules.fineweb2 import BY_LANGUAGE
 from filters.thresholds import measuring_recipe
 from pipeline.engine.part_store import PartStore
 from pipeline.engine.step import Part, Step
@@ -102,20 +103,33 @@ def require_measured(recipe: Mapping[str, Any], counts: Mapping[str, int], chose
         entry = measured["language"] if isinstance(rule, LanguageRule) else entries.get(rule.name)
         if entry is None:
             raise InputError(f"the rule {rule.name} was not measured; {AGAIN}")
-        for parameter, value in to_plain_json(measuring_recipe(rule)).items():
-            if entry.get(parameter) != value:
-                raise InputError(
-                    f"{rule.name}.{parameter} was {entry.get(parameter)!r} when the texts were measured and is"
-                    f" {value!r} now; it decides what the rule measures or edits, so {AGAIN}"
-                )
-    editing = {rule for rule in entries if counts.get(edited_count(rule))}
-    before, now = _editors(list(entries), editing), _editors([rule.name for rule in rules], editing)
-    for name, editors in now.items():
-        if before.get(name, editors) != editors:
+        for parameter, before, now in _changes(rule.name, entry, to_plain_json(measuring_recipe(rule))):
             raise InputError(
-                f"{name or 'the final text'} was measured after edits by {', '.join(before[name]) or 'no rule'}, and"
+                f"{parameter} was {before!r} when the texts were measured and is {now!r} now; it decides what the"
+                f" rule measures or edits, so {AGAIN}"
+            )
+    editing = {rule for rule in entries if counts.get(edited_count(rule))}
+    edited, edits = _editors(list(entries), editing), _editors([rule.name for rule in rules], editing)
+    for name, editors in edits.items():
+        if edited.get(name, editors) != editors:
+            raise InputError(
+                f"{name or 'the final text'} was measured after edits by {', '.join(edited[name]) or 'no rule'}, and"
                 f" these rules would edit it by {', '.join(editors) or 'no rule'}; {AGAIN}"
             )
+
+
+def _changes(name: str, entry: Any, measuring: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the parameters of `measuring` that the recipe `entry` of the same rule has otherwise, with both values.
+
+    The recipe has the thresholds too. A rule with limits by language has a recipe for each of them.
+    """
+    for parameter, now in measuring.items():
+        before = entry.get(parameter)
+        if parameter == BY_LANGUAGE and isinstance(before, Mapping) and set(before) == set(now):
+            for code, recipe in now.items():
+                yield from _changes(f"{name}.{code}", before[code], recipe)
+        elif before != now:
+            yield f"{name}.{parameter}", before, now
 
 
 def _editors(rules: Sequence[str], editing: AbstractSet[str]) -> dict[str, tuple[str, ...]]:

@@ -8,8 +8,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import InputError
 from filters.judge import judge
 from filters.models.language import LanguagePrediction
+from filters.ngrams import REPEATED_LENGTHS, TOP_LENGTHS
+from filters.rules.dclm import DclmRepetition
 from filters.rules.gopher import GopherQuality, GopherRepetition
 from filters.rules.presets import preset_rules
 from filters.text import AnalyzedText
@@ -155,3 +158,41 @@ def test_any_text_is_judged_and_ratios_are_ratios(body):
     assert all(value >= 0 for value in measured.values())
     # Occurrences of a most frequent n-gram overlap, and are counted whole, as in datatrove: `: : :` is 2 x `: :`.
     assert all(value <= 1 for name, value in measured.items() if not name.startswith("top_"))
+
+
+@pytest.mark.parametrize("rule", [GopherRepetition, DclmRepetition])
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_limit_belongs_to_its_length_whatever_other_limits_there_are(rule, language):
+    """A rule with one limit measures what the rule with all limits measures of the same n-grams."""
+    words = (
+        "今日は学校に行きました。" * 9
+        if language == "ja"
+        else "one two three four five six seven eight nine ten " * 9
+    )
+    body = text(words + prose(30), language)
+    least = {"lines": 9.0, "paragraphs": 9.0, "line_characters": 9.0, "paragraph_characters": 9.0}
+    every = tuple((n, 9.0) for n in REPEATED_LENGTHS)
+    whole = rule(top=tuple((n, 9.0) for n in TOP_LENGTHS), repeated=every, **least)(body).measurements
+    for n in (2, 3, 4):
+        found = rule(top=((n, 9.0),), repeated=(), **least)(body).measurements
+        assert {name: value for name, value in found.items() if "gram" in name}.items() <= whole.items()
+        assert any(f"top_{n}_gram" in name for name in found)
+    for n in (5, 8, 10):
+        found = rule(top=(), repeated=((n, 9.0),), **least)(body).measurements
+        assert [name for name in found if "gram" in name] == [
+            name for name in whole if f"repeated_{n}_gram" in name
+        ]
+        assert found.items() <= whole.items()
+    assert not any("gram" in name for name in rule(top=(), repeated=(), **least)(body).measurements)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{"top": [[5, 0.1]]}, {"top": [[2, 0.1], [2, 0.2]]}, {"repeated": [[0, 0.1]]}, {"repeated": [[-1, 0.1]]}],
+)
+@pytest.mark.parametrize("name", ["gopher_repetition", "dclm_repetition"])
+def test_a_limit_for_a_length_that_is_not_measured_is_refused(name, limits):
+    (key,) = limits
+    with pytest.raises(InputError, match=f"{name}: `{key}` must have pairs of a length and a limit") as error:
+        preset_rules("none", [], [json.dumps({"rule": name, **limits})])
+    assert "\n" not in str(error.value)

@@ -62,6 +62,45 @@ def shouting(text, most=0.3):
 
 
 shouting.measures = ("capitals",)
+
+
+def needs(text, limit):
+    return Finding(measurements={}, reason=None)
+
+
+def returns(value):
+    def rule(text):
+        return value() if callable(value) else value
+
+    rule.measures = ("m",)
+    return rule
+
+
+def leaves():
+    raise SystemExit(3)
+
+
+nothing = returns(None)
+number_as_reason = returns(Finding(measurements={}, reason=5))
+sentence_as_reason = returns(Finding(measurements={}, reason="too\\nshort"))
+endless_reason = returns(Finding(measurements={}, reason="a" * 300))
+text_as_measurement = returns(Finding(measurements={"m": "long"}, reason=None))
+unknown_measurement = returns(Finding(measurements={"n": 1.0}, reason=None))
+exits = returns(leaves)
+whole = returns(Finding(measurements={"m": 3}, reason="too-short.1"))
+
+
+class Letters(Short):
+    measures = "abc"
+
+
+class Umlaut(Short):
+    name = "zu_kürz"
+
+
+class Unstorable(Short):
+    def __init__(self):
+        self.recipe = {"limit": float("nan")}
 """
 
 
@@ -107,6 +146,10 @@ def test_the_recipe_has_every_parameter_and_without_own_rules_it_is_as_ever(modu
         (["{}:NUMBER"], "it has no measures, name, recipe"),
         (["{}:Nothing"], "it has no measures, recipe"),
         (["{}:Spaced"], "no identifier"),
+        (["{}:Umlaut"], "no identifier in ASCII"),
+        (["{}:Letters"], "its `measures` must be a tuple of identifiers"),
+        (["{}:Unstorable"], "its `recipe` must be a mapping that JSON can hold"),
+        (["{}:needs"], "missing a required argument: 'limit'"),
         (["{}:Gopher"], "another rule has the name 'gopher_quality'"),
         (["{}:Early"], "another rule has the name 'early'"),
         (["{}:Short", "{}:shorter"], "another rule has the name 'short'"),
@@ -179,3 +222,27 @@ def test_every_rule_can_be_named_without_parameters(name):
     assert json.dumps(rule.recipe)
     finding = rule(AnalyzedText(text="Some text.", language="en", language_score=1.0))
     assert set(finding.measurements) <= set(rule.measures)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "said"),
+    [
+        ("nothing", TypeError, "the rule returned NoneType; it must return a thresher.Finding"),
+        ("number_as_reason", ValueError, "the reason '5' must be None or a code"),
+        ("sentence_as_reason", ValueError, "must be None or a code of at most 64 letters"),
+        ("endless_reason", ValueError, "must be None or a code of at most 64 letters"),
+        ("text_as_measurement", TypeError, "the measurement 'm' is str; it must be a number"),
+        ("unknown_measurement", ValueError, "the measurement 'n' is not in the rule's `measures`"),
+        ("exits", RuntimeError, "the rule calls sys.exit(3)"),
+    ],
+)
+def test_a_finding_that_no_table_can_hold_costs_its_document_and_says_why(module, name, error, said):
+    rule = own_rule(f"{module}:{name}", {})
+    with pytest.raises(error, match=re.escape(said)):
+        rule(AnalyzedText(text="Some text.", language="en", language_score=1.0))
+
+
+def test_a_whole_number_is_a_measurement(module):
+    found = own_rule(f"{module}:whole", {})(AnalyzedText(text="Some.", language="en", language_score=1.0))
+    assert found.measurements == {"m": 3.0}
+    assert found.reason == "too-short.1"

@@ -163,3 +163,22 @@ def test_edits_are_in_order_and_fit_the_text(parts: list[str]):
     finding = PiiMasking(key=KEY)(analyzed(text))
     apply(text, finding.edits)
     assert sum(finding.measurements.values()) == len(finding.edits)
+
+
+GLUED = (
+    "+49 30 901820", "030 901820", "jane@firma.de", "81.2.69.142", "ghp_" + "a1B2" * 9, "https://u:p4ssw0rd@example.org/",
+    "DE89370400440532013000", "4111 1111 1111 1111", "call me at 5551234567", " ", ":", "x", "1", "\n",
+)  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(GLUED), max_size=6))
+def test_to_mask_a_masked_text_changes_nothing(parts: list[str]):
+    once = masked("".join(parts), key=KEY)
+    assert masked(once, key=KEY) == once
+
+
+def test_a_value_that_touches_another_one_is_masked_too():
+    token = "ghp_" + "a1B2" * 9
+    assert masked(f"{token}+49 30 901820") == "[removed key]+999 000 000 000"
+    finding = PiiMasking()(analyzed(f"{token}+49 30 901820"))
+    assert (finding.measurements["pii_keys"], finding.measurements["pii_phones"]) == (1.0, 1.0)

@@ -185,7 +185,7 @@ def test_the_page_holds_everything_and_nothing_from_elsewhere(scan, tmp_path):
     page = (tmp_path / "r.html").read_text()
     assert "Report of &lt;s&gt;" in page
     assert page.count("<svg") == 2
-    assert "c4/curly_bracket drops 60 % of the text that reach it; published: 2.8 %" in page
+    assert "c4/curly_bracket drops 60 % of the text that reaches it; published: 2.8 %" in page
     for words in (
         "gopher_repetition",
         "Documents by language",

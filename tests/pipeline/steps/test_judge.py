@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from core import Conflict, InputError
+from filters.rules.presets import PRESETS
 from pipeline.configuration import DedupConfig, FiltersConfig
 from pipeline.engine import run_step
 from pipeline.reports.kept_documents import kept_documents
@@ -83,6 +84,29 @@ def test_other_thresholds_give_the_verdicts_that_process_makes_from_scratch(chan
     assert table(copied, "judged_verdicts/new") != table(copied, "verdicts")
     assert table(copied, "judged_signatures/new") == table(scratch, "signatures")
     assert counts(copied, "judge") == counts(scratch, "process")
+
+
+OF_PRESETS = {
+    "gopher": ["gopher_quality.fewest_words=120"],
+    "c4": ["c4.fewest_sentences=9"],
+    "fineweb": ["fineweb.most_short_lines=0.1"],
+    "fineweb2": ["gopher_quality.fewest_words=120", "gopher_quality.de.fewest_words=9"],
+    "refinedweb": ["dclm_quality.fewest_words=120"],
+    "dclm": ["dclm_quality.fewest_words=120"],
+}
+
+
+@pytest.mark.parametrize("preset", sorted({*PRESETS} - {"none"}))
+def test_every_preset_is_judged_with_other_thresholds_without_its_texts(preset, tmp_path, pool):
+    filters = replace(FILTERS, preset=preset)
+    changed = with_settings(filters, OF_PRESETS[preset])
+    for name, chosen in (("one", filters), ("other", changed)):
+        (tmp_path / name).mkdir()
+        process_all(ingested(tmp_path / name), chosen, pool)
+    judged, scratch = (DirectoryStore(tmp_path / name / "data") for name in ("one", "other"))
+    judge_all(judged, changed, pool)
+    assert table(judged, "judged_verdicts/new") == table(scratch, "verdicts")
+    assert table(judged, "judged_verdicts/new") != table(judged, "verdicts")
 
 
 def test_no_text_is_read(copied, pool):

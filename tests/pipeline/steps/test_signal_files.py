@@ -1,5 +1,6 @@
 """Signals in the process step: files come from the storage, secrets stay out of it, results follow the files."""
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from core import InputError, ThresherError
+from filters.training.classifier_training import TrainingOptions, train_classifier
 from pipeline.commands.app import app
 from pipeline.open_project import OpenProject
 from pipeline.steps.records import signal_files
@@ -165,6 +167,7 @@ def test_models_and_buckets_go_by_the_language_of_a_document(tmp_path: Path, mod
     [
         ({"model": "none-{language}.arpa"}, "there is no such file for any language"),
         ({"model": "corpus.jsonl"}, "corpus.jsonl': it is no language model, or it is cut off"),
+        ({"model": "negative.arpa"}, "negative.arpa': it crashes the library that loads it (exit code -11)"),
         ({"model": "damaged.arpa"}, "damaged.arpa': it is no language model, or it is cut off"),
         ({"model": "en.arpa", "pieces": "en.arpa"}, "en.arpa': it is no SentencePiece model"),
         (
@@ -172,6 +175,7 @@ def test_models_and_buckets_go_by_the_language_of_a_document(tmp_path: Path, mod
             "damaged.sp.model': it is no SentencePiece model",
         ),
         ({"model": "{language}.arpa", "pieces": "x/{language}"}, "filters.perplexity_pieces: "),
+        ({"model": "en.arpa", "cutoffs": "twice.csv"}, "it has two columns of en"),
         ({"model": "en.arpa", "cutoffs": "none.csv"}, "none.csv: cannot be read"),
         ({"model": "en.arpa", "cutoffs": "en.sp.model"}, "en.sp.model': not UTF-8"),
         ({"model": "en.arpa", "cutoffs": "corpus.jsonl"}, "it needs a first line of languages"),
@@ -183,6 +187,9 @@ def test_a_model_or_a_table_that_cannot_be_used_is_one_line(
     tmp_path: Path, models: Path, keys: dict[str, str], problem: str
 ):
     (models / "damaged.arpa").write_bytes((models / "en.arpa").read_bytes()[:-300])
+    (models / "twice.csv").write_text(",en,en\n30,1,2\n60,3,4\n")
+    counts = (models / "en.arpa").read_bytes().replace(b"ngram 1=", b"ngram 1=-")
+    (models / "negative.arpa").write_bytes(counts)
     (models / "damaged.sp.model").write_bytes((models / "en.sp.model").read_bytes()[:-1])
     written = "\n".join(f'perplexity_{key} = "models/{name}"' for key, name in keys.items())
     project_with(tmp_path, written, TEXT)
@@ -204,3 +211,28 @@ def test_pieces_without_their_package_name_the_extra(tmp_path: Path, monkeypatch
         "filters.perplexity_pieces needs the package sentencepiece; install the extra 'signals'"
         in refusal(tmp_path, "process", "t")
     )
+
+
+@pytest.mark.parametrize(
+    ("keys", "problem"),
+    [
+        ('word_lists = "empty.txt"', "empty.txt: it has no words; write a word or a phrase a line"),
+        ('benchmarks = ["cut.txt.gz"]', "cut.txt.gz: the compressed data are cut off; get the file again"),
+        (
+            'benchmarks = ["deep.json"]',
+            "deep.json: the file is not JSON that can be read: it is nested too deeply",
+        ),
+        ('mask = ["phone"]\nmask_regions = ["US", "XX"]', "'XX' is no country with phone numbers"),
+        ('quality_model = "cut.bin"', "'cut.bin': it is cut off; name another file, or get it again"),
+    ],
+)
+def test_a_file_that_would_measure_something_else_is_refused(tmp_path: Path, keys: str, problem: str):
+    (tmp_path / "empty.txt").write_text("# nothing\n\n!!!\n")
+    (tmp_path / "cut.txt.gz").write_bytes(gzip.compress(TEXT.encode())[:-9])
+    (tmp_path / "deep.json").write_text("[" * 200_000 + "]" * 200_000)
+    examples = [(label, f"{label} text {n}") for n in range(20) for label in ("good", "bad")]
+    model = train_classifier(examples, TrainingOptions(dimensions=4, buckets=50, epochs=1))
+    (tmp_path / "cut.bin").write_bytes(model[: len(model) // 2])
+    project_with(tmp_path, keys, TEXT)
+    assert problem in refusal(tmp_path, "process", "t")
+    assert not list(manifests(OpenProject.at(tmp_path).store, "process", "t"))

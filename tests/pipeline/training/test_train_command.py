@@ -73,7 +73,10 @@ def test_languages_are_labels_of_files_or_of_rows(files: Path):
         (["lid", "--texts", "docs:s"], "--texts docs:s: its texts have no labels; write CODE=docs:s"),
         (["lid", "--texts", "unlabelled.jsonl"], "unlabelled.jsonl, line 1: it has no `language`"),
         (["lid", "--texts", "=de.txt"], "--texts =de.txt: what stands in front of '=' must be a label"),
-        (["lid", "--texts", "d e=de.txt"], "must be a label without spaces, such as de"),
+        (
+            ["lid", "--texts", "d e=de.txt"],
+            "must be a label of at most 200 characters without spaces, such as de",
+        ),
         (["lid", "--texts", "de="], "--texts de=: give a file behind '='"),
         (["lid", "--texts", "de=good.jsonl", "--texts", "nl=empty.txt"], "empty.txt: there are no texts"),
         (
