@@ -25,7 +25,7 @@ from extract.writing import layout
 
 __all__ = ["EXTRACTOR", "LONGEST", "extract"]
 
-EXTRACTOR = f"page@4+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
+EXTRACTOR = f"page@5+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
 """Name of the extractor; it includes the version of the parser, because another version may read another tree."""
 
 LINK_SCHEMES = ("http:", "https:", "ftp:", "mailto:")
@@ -76,7 +76,7 @@ def _extract(
     if page.elements > MAX_ELEMENTS:
         return Skip(reason="too_large")
     facts = read_page_facts(page, url, METAS)
-    kind = page_kind.kind_by_contents(facts.kind, facts.page_title, page.boxes)
+    kind = page_kind.kind_by_contents(facts.kind, facts.page_title, page)
     if engine is not None:
         text, found = engine.text(body.decode(), markdown), engine.facts(body.decode(), url, day)
     else:

@@ -1,6 +1,6 @@
 """Write gold pages of documentation: pages of Debian packages, with the text of the element that the template marks.
 
-usage: python bench/extract/documentation.py --dir DIR --out DATA [--pages K] [--further | PKG ...]
+usage: python bench/extract/documentation.py --dir DIR --out DATA [--pages K] [--further | --later | PKG ...]
 
 Packages that are not in DIR are downloaded with apt-get and unpacked there. DATA receives `gold.jsonl.zst` and
 `pages.tar.zst` in the form of `../shared/data/extraction`, for `bench/extract/main_text.py`. Every package gives K
@@ -69,9 +69,29 @@ FURTHER_TEMPLATES = {
     "twisted-doc": "#main",
 }  # fmt: skip
 """Packages that were looked at for decision 69, so none of them is held back."""
+LATER_TEMPLATES = {
+    **dict.fromkeys(("cinder-doc", "nova-doc"), ".docs-body"),
+    **dict.fromkeys(("derby-doc", "fop-doc", "groonga-doc", "python-scipy-doc", "ruby-tioga-doc"), "main"),
+    **dict.fromkeys(("libjs-mathjax-doc", "python-astroquery-doc", "python-celery-doc", "python-gwcs-doc",
+                     "python-setuptools-doc", "python-sklearn-doc", "python-structlog-doc",
+                     "python-trio-websocket-doc", "python-typer-doc"), "[role=main]"),
+    **dict.fromkeys(("aptitude-doc-en", "libx11-doc", "nut-doc"), DOCBOOK),
+    **dict.fromkeys(("fltk1.3-doc", "libhdf5-doc", "libsbml5-cil-doc", "libvisp-doc"), "div.contents"),
+    **dict.fromkeys(("libgtk-4-doc", "libsoup-3.0-doc"), "section#main"),
+    **dict.fromkeys(("dose-doc", "libcalendar-ocaml-doc"), ".odoc-content"),
+    **dict.fromkeys(("povray-doc", "selinux-policy-doc"), "#Content, div.Content"),
+    "crystal-doc": ".main-content",
+    "freetype2-doc": "article.md-content__inner",
+    "h2o-doc": "#main",
+    "libapache-mod-jk-doc": "#mainRight",
+    "libghc-yesod-doc": "#content",
+    "node-nouislider-doc": ".content",
+    "racket-doc": "div.maincolumn",
+}  # fmt: skip
+"""Packages that were looked at for decision 71; `bench/RESULTS.md` tells of which the pages were read."""
 FURNITURE = (
     "script, style, nav, button, .headerlink, .viewcode-link, .navheader, .navfooter, .header-anchor"
-    ", .src, .sidebar"
+    ", a.src, .sidebar"
 )
 """Parts within the content that lead elsewhere."""
 MIN_WORDS = 5
@@ -84,12 +104,15 @@ def main() -> None:
     )
     parser.add_argument("packages", nargs="*", metavar="PKG", default=sorted(TEMPLATES))
     parser.add_argument("--further", action="store_true", help="take the packages of FURTHER_TEMPLATES")
+    parser.add_argument("--later", action="store_true", help="take the packages of LATER_TEMPLATES")
     parser.add_argument("--dir", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--pages", type=int, default=60)
     args = parser.parse_args()
     if args.further:
         args.packages = sorted(FURTHER_TEMPLATES)
+    elif args.later:
+        args.packages = sorted(LATER_TEMPLATES)
     args.out.mkdir(parents=True, exist_ok=True)
     counts, rows = {}, []
     tarred = io.BytesIO()
@@ -120,7 +143,7 @@ def gold_pages(folder: Path, package: str) -> Iterator[tuple[dict, bytes]]:
             continue
         seen.add(digest)
         try:
-            text = marked_text(body.decode(), (TEMPLATES | FURTHER_TEMPLATES)[package])
+            text = marked_text(body.decode(), (TEMPLATES | FURTHER_TEMPLATES | LATER_TEMPLATES)[package])
         except UnicodeDecodeError:
             continue  # its characters depend on a guess
         if scoring.bag(text).total() >= MIN_WORDS:

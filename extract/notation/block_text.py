@@ -143,6 +143,16 @@ class BlockText:
         else:
             self.pieces.append(")")
 
+    def begin_classifier(self) -> None:
+        """Begin the type of a term, which stands after a colon."""
+        if self.pieces:
+            self.pieces.append(" " if "".join(self.pieces[-2:]).rstrip().endswith(":") else " : ")
+
+    def end_separator(self, begun: int) -> None:
+        """End an element that began after `begun` pieces; if it has no text, white space stands for it."""
+        if len(self.pieces) == begun:
+            self.pieces.append(" ")
+
     def begin_line(self) -> None:
         """Begin an element of code that is a line of its own."""
         self._drop_blanks()

@@ -32,6 +32,10 @@ class ListingPart(Enum):
     """What MathJax 2 shows until the formula is drawn."""
     SOURCE = auto()
     """A formula in TeX with delimiters, which a script draws."""
+    CLASSIFIER = auto()
+    """The type of a defined term, before which the style sheet writes a colon."""
+    SEPARATOR = auto()
+    """An element that the style sheet fills, between two parts of a name."""
 
 
 BOX_PARTS = frozenset((None, ListingPart.LISTING, ListingPart.LINE))
@@ -76,6 +80,8 @@ _NAMES = {
         ListingPart.GUTTER_CELL,
     ),
     **dict.fromkeys(("math", "mathjax", "arithmatex", "tex2jax_process", "mathjax_process"), ListingPart.SOURCE),
+    "classifier": ListingPart.CLASSIFIER,
+    **dict.fromkeys(("sep", "separator"), ListingPart.SEPARATOR),
 }  # fmt: skip
 _LOWER = frozenset((*_NAMES, *map(str.lower, _DRAWN)))
 

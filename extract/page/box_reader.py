@@ -1,6 +1,7 @@
 """`BoxReader`: the boxes and blocks of a page while it is parsed, with its code and formulas."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from extract.notation.block_text import BlockText, code_text, running_text
@@ -180,6 +181,11 @@ class BoxReader:
             case ListingPart.SOURCE:
                 self._is_typeset = True
                 return False
+            case ListingPart.CLASSIFIER if tag == "span" and not self._verbatim:
+                self._text.begin_classifier()
+                return False
+            case ListingPart.SEPARATOR if tag == "span" and not self._verbatim:
+                self._ends.append(partial(self._text.end_separator, len(self._pieces)))
             case _:
                 return False
         return True

@@ -111,7 +111,8 @@ class MetadataElement(NamedTuple):
     """An element that states a fact about the page."""
 
     tag: str
-    """`html`, `meta`, `link`, `a`, `title`, `time`, `author`, `author link`, or `script` of JSON-LD."""
+    """`html`, `meta`, `link`, `a`, `title`, `time`, `author`, `author link`, `neighbour link`, or `script`
+    of JSON-LD."""
     attributes: Mapping[str, str]
     text: str = ""
 

@@ -67,7 +67,7 @@ _NEUTRAL = (
 """Names of page builders, and names that state which parts a layout has and in which state they are."""
 _CONTENT = (
     r"(?:(?:main|page|body|article|doc|docs|documentation|rst|md|mw|api|wiki|section)[-_]?)?contents?(?:[-_]?(?:text|body|area))?$"
-    r"|(?:main|main-?body|body|document|documentation|bodywrapper|theme-doc-markdown|mw-parser-output)$"
+    r"|(?:main|main-?body|body|docs?-body|document|documentation|bodywrapper|theme-doc-markdown|mw-parser-output)$"
     # DocBook's elements.
     r"|(?:book|part|reference|preface|chapter|appendix|refentry|sect[1-5]|section|glossary|bibliography)$"
 )
@@ -80,6 +80,7 @@ _REFERENCE = (
     r"|package-header$|cmt$|fullcomment(?:top)?$|shortcomment$"  # Haddock, Scaladoc
     r"|mkdocs[-_]|simple-toc$|flipmenu$|innertube$"  # MkDocs, Nim, Erlang
     r"|tocset$|sinsetflow$|scodeflow$|mainsection$|nstext$"  # Scribble, Sandcastle
+    r"|navlistsearch$|navbarcell1"  # Javadoc, which states no generator before its version 15
 )
 _NUMBER = re.compile(r"[0-9]{2,}+")
 """Numbers of posts, items and the like. No pattern tells two of them apart, so they share one cache entry."""

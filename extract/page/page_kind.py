@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from extract.page.boxes import Box
+from extract.page.boxes import ParsedPage
 
 PageKind = Literal["article", "discussion", "reference", "product", "page"]
 
@@ -19,7 +19,8 @@ _GENERATORS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
             r"sphinx|docutils|mkdocs|docusaurus|doxygen|javadoc|gitbook|docbook|rustdoc|vitepress|vuepress|antora|asciidoc"
             r"|mdbook|jsdoc|yard|pdoc"
             r"|starlight|read ?the ?docs|jekyll-docs|hugo book|texinfo|makeinfo|mediawiki|dokuwiki|man2html|lazydoc"
-            r"|fpdoc|pasdoc|epydoc|haddock|pydoctor|publican|latex2html|hevea|ldoc\b|documenter\.jl|ex_doc|zensical|nimdoc",
+            r"|fpdoc|pasdoc|epydoc|haddock|pydoctor|publican|latex2html|hevea|ldoc\b|documenter\.jl|ex_doc|zensical|nimdoc"
+            r"|odoc|texi2|doctext",
             re.IGNORECASE,
         ),
     ),
@@ -65,17 +66,28 @@ _PATHS: tuple[tuple[PageKind, re.Pattern[str]], ...] = (
 _MANUAL = re.compile(
     r"\b(?:documentation|(?:reference|programmer'?s?|user'?s?|developer'?s?) (?:manual|guide)|api (?:reference|docs?)"
     r"|man(?:ual)? pages?)\b|\bmanual$"
-    r"|\(v?\d{1,3}(?:\.\d{1,3}){1,3}\)\s[|:\u2013\u2014-]\s"
+    r"|\(v?\d{1,3}(?:\.(?:\d{1,3}|x)){1,3}\)\s[|:\u2013\u2014-]\s"
     r"|\s[|:\u2013\u2014-]\s[^|]{2,40}\s(?:version |v)?\d+\.\d+(?:\.\d+)*$",
     re.IGNORECASE,
 )
 
 
-def kind_by_contents(kind: PageKind, title: str, boxes: Iterable[Box]) -> PageKind:
-    """Return `reference` for a page that states no kind if its title names a manual, or if its boxes have names that
-    tools for documentation give.
+PARTS_OF_BOOKS = frozenset(("chapter", "section", "subsection", "appendix"))
+"""Relations of HTML 4 (section 6.12) between a page and the other parts of the book that it belongs to."""
+
+
+def kind_by_contents(kind: PageKind, title: str, page: ParsedPage) -> PageKind:
+    """Return `reference` for a page that states no kind if its title names a manual, if its boxes have names that
+    tools for documentation give, or if it states which chapters the book has that it belongs to.
     """
-    if kind == "page" and (_MANUAL.search(title) or any(box.is_reference for box in boxes)):
+    if kind == "page" and (
+        _MANUAL.search(title)
+        or any(box.is_reference for box in page.boxes)
+        or any(
+            each.tag == "link" and each.attributes.get("rel", "").lower() in PARTS_OF_BOOKS
+            for each in page.metadata
+        )
+    ):
         return "reference"
     return kind
 

@@ -48,6 +48,8 @@ AUTHOR_PAGE = re.compile(
     r"/(?:authors?|autor(?:en|es|in)?|auteurs?|autori|writers?)/[^/?#]+/?$", re.IGNORECASE
 )
 """End of the address of a page about an author."""
+NEIGHBOURS = frozenset(("next", "prev", "previous", "up"))
+"""Relations of links that lead to the pages around a page."""
 MAX_SIGN_PIECES = 5
 """Pieces of text in such a link at most."""
 JSON_LD = "application/ld+json"
@@ -218,6 +220,8 @@ class Reader(BoxReader):
             return
         if "rel" in attributes:
             self.metadata.append(MetadataElement(tag, dict(attributes)))
+            if attributes["rel"].lower() in NEIGHBOURS:
+                self.metadata.append(MetadataElement("neighbour link", {"block": str(len(self.blocks))}))
         pieces = self._pieces
         if pieces and pieces[-1] == SUPERSCRIPT:  # the number of a footnote
             pieces[-1] = ""

@@ -153,13 +153,15 @@ def is_furniture(block: Block) -> bool:
 def add_headline(blocks: Sequence[Block], taken: KeepFlags, title: str, excluded: Sequence[bool]) -> None:
     """Add the headline, and the teaser between it and the content; remove a little text before the headline.
 
-    Boxes in `excluded` hold no teaser.
+    Boxes in `excluded` hold no teaser, and no headline that is not a heading.
     """
     first = next((number for number, is_taken in enumerate(taken) if is_taken), None)
     head = None if first is None else headline(title, blocks, first)
     if first is None or head is None:
         return
     if head < first:
+        if excluded[blocks[head].box.number] and blocks[head].tag[0] != "h":
+            return
         taken[head] = True
         is_near = first - head <= AHEAD
         for number in range(head + 1, first) if is_near or _are_together(blocks[head], first) else ():
@@ -169,8 +171,14 @@ def add_headline(blocks: Sequence[Block], taken: KeepFlags, title: str, excluded
                 and _is_lead(block)
                 and (is_near or (block.length >= LEAD and cues.is_sentence(block.text)))
             )
-    elif head > first and _size(blocks[:head], taken) < STRAY * _size(blocks, taken):
-        taken[first:head] = [False] * (head - first)
+    elif head > first:
+        remove_before(blocks, taken, head)
+
+
+def remove_before(blocks: Sequence[Block], taken: KeepFlags, head: int) -> None:
+    """Remove a little text before the headline, which is block `head`."""
+    if _size(blocks[:head], taken) < STRAY * _size(blocks, taken):
+        taken[:head] = [False] * head
         taken[head] = True
 
 

@@ -102,6 +102,7 @@ def test_headings_keep_their_levels():
 
 
 TOOLS = {
+    "Javadoc": "<ul class=navListSearch><li><label>SEARCH:</label></ul><div class=contentContainer>{}</div>",
     "Haddock": "<div id=package-header><p>filer-1.2</p></div><div id=content>{}</div>",
     "Scaladoc": "<div id=definition><h1>open</h1></div><div class=fullcommenttop><div class='comment cmt'>{}</div></div>",
     "Scribble": "<div class=tocset><p>On this page</p></div><div class=maincolumn><div class=main>{}</div></div>",
