@@ -82,7 +82,7 @@ _NOT_NAMES = re.compile(
     r"admin(?:istrator)?|editor|editorial(?: team| staff)?|redaktion|redaccion|redacción|unknown|none|null|user"
     r"|webmaster|staff|guest|posted|author|autor|by|team|ap|afp|dpa|reuters|comments?|share|print|subscribe|about"
     r"|view all.*|.*\b(?:magazine|copyright|rights reserved|inc\.?|gmbh|ltd\.?|posts?|articles?|follow|profile)\b.*"
-    r"|.*\bread more\b.*",
+    r"|.*\bread more\b.*|未知|佚名|匿名",
     re.IGNORECASE,
 )
 
@@ -147,14 +147,23 @@ def _statements(
             named and _NAME.fullmatch(_BY.sub("", value.partition(",")[0].partition("|")[0].strip()))
         ):
             yield list(_written_names(value)), source
-        elif not value.isascii() and (found := _IN_CHINESE.search(value)) is not None:
+        elif (
+            not value.isascii()
+            and (found := _IN_CHINESE.search(value)) is not None
+            and not _NOT_NAMES.fullmatch(found[1])
+        ):
             yield [found[1]], source
         introduced = source != "line" and _LABEL.fullmatch(value) is not None
 
 
 def _stated_names(text: str) -> Iterator[str]:
     name = _BY.sub("", unescape(" ".join(text.split())[: MAX_STATEMENT_LENGTH + 1]))
-    if 0 < len(name) <= MAX_NAME_LENGTH and not _ADDRESS.search(name) and not name.startswith("@"):
+    if (
+        0 < len(name) <= MAX_NAME_LENGTH
+        and not _ADDRESS.search(name)
+        and name[0] != "@"
+        and not name.isdigit()
+    ):
         yield name
 
 

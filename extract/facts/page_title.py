@@ -21,6 +21,8 @@ MAX_SITE_WORDS = 5
 _SEPARATOR = re.compile(
     r"\s+[|\u2013\u2014\-\u2022\u00b7\u00bb\u00ab>/\u2502~]+\s+|\s*[|\u2502\u00ab\u00bb]\s*|\s+::\s+"
     r"|:\s+(?=\S+$)|\s+[<@]\s+"
+    # Chinese titles have the name of the site at their end, without spaces.
+    r"|(?<=[\u3001-\u9fff\uff00-\uffef]{4})[_-]+(?=[\u4e00-\u9fff]{2,10}$)"
 )
 _WORD = re.compile(r"\w+")
 

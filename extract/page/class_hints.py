@@ -22,8 +22,11 @@ _UNLIKELY = (
     r"|newsletter|sign-?up|swiper|carousel|outbrain|taboola|zergnet|most-?(?:read|popular)|trending|recommend|recirc"
     r"|copyright|inline-?(?:promo|related)|read-?(?:more|next)|also-?read|more-?(?:stories|news|articles)"
     r"|author-?(?:bio|desc|info|box|data|section|about|card|profile)|bio-?box|about-?(?:the-?)?author"
-    r"|(?:^|[-_])modal(?:$|[-_])|paywall|end-slate"
+    r"|(?:^|[-_])modal(?:$|[-_])|paywall.|.paywall|end-slate"
 )
+"""Of the names with `paywall`, only compounds are notices: `paywall` itself marks the text that subscribers read, as in
+Google's guide to structured data of paywalled content.
+"""
 _POST = (
     r"(?:post|message|msg|comment|reply|resp(?:onse)?|subj(?:ect)?|kmsg|topic|answer|js-post)s?[-_]*"
     r"(?:user[-_]?content|body[-_]?copy|body|text|message|contents?|inner[-_]?text)$"

@@ -225,6 +225,9 @@ SITE = "<meta property=og:site_name content='Coast Weekly'>"
         ('<title>x</title><script type="application/ld+json">{"@type": "NewsArticle", "headline": "Ice"}</script>',
          "Ice", "json-ld headline"),
         ("<title>Wi-Fi in the harbour</title>", "Wi-Fi in the harbour", "title"),
+        ("<title>港口今天早上结冰了_海岸周报</title>", "港口今天早上结冰了", "title"),
+        ("<title>港口今天早上结冰了-海岸网</title>", "港口今天早上结冰了", "title"),
+        ("<title>港口-渔船</title>", "港口-渔船", "title"),
     ],
 )  # fmt: skip
 def test_a_title_has_no_name_of_a_site(markup, title, source):
@@ -279,6 +282,8 @@ def test_a_day_in_the_address_is_that_of_publication():
         (HEADLINE + "<p>Geschrieben von Ada Byron am 4. März 2020</p>", "Ada Byron", "beside headline"),
         (HEADLINE + "<p>Von:</p><p>Ada Byron</p>", "Ada Byron", "beside headline"),
         (HEADLINE + "<p>作者：张三丰 2020-03-04</p>", "张三丰", "beside headline"),
+        (HEADLINE + "<p>作者：未知 2020-03-04</p>", "", ""),
+        ("<meta name=author content=104363><p class=byline>By Ada Byron</p>", "Ada Byron", "class byline"),
         ("<div class=date-author>Ada Byron, 4.3.2020</div>", "Ada Byron", "class date-author"),
         ("<p>Par <span class=author>Ada Le Clerc</span>", "Ada Le Clerc", "marked author"),
         ("<p><a href=/author/ada>Ada Byron</a>, <a href=/author/bo>Bo Li</a></p>", "Ada Byron; Bo Li", "author link"),

@@ -169,3 +169,14 @@ def test_what_is_named_navigation_is_none_of_the_content(name):
 def test_the_state_of_a_part_does_not_name_the_box_that_has_the_state(state):
     body = f"<div><div class='{state}'><h1>{TITLE}</h1>{ARTICLE}</div><p>The Coast</p></div>"
     assert chosen(body)[:7] == [TITLE, *SENTENCES]
+
+
+def test_paragraphs_that_a_page_marks_as_paid_are_content_and_the_notice_is_none():
+    free, *paid = SENTENCES
+    body = "".join(f"<p class=paywall>{sentence}</p>" for sentence in paid * 3)
+    notice = "<div class=paywall-prompt><p>Subscribers read on, and they pay one penny for a month of news.</p></div>"
+    assert chosen(f"<div class=content><h1>{TITLE}</h1><p>{free * 3}</p>{body}{notice}</div>") == [
+        TITLE,
+        free * 3,
+        *paid * 3,
+    ]
