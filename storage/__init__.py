@@ -22,7 +22,8 @@ about all of it quickly, but it is only a cache: deleting it loses nothing. The 
 too: it keeps on this machine's disk what was read from a bucket.
 
 A request to a failing server is sent again as `storage.request_retry` decides, whether the server is a bucket or Common
-Crawl's. Files on their way to another machine lie in the node's spool (`storage.spool`).
+Crawl's. Files on their way to another machine lie in the node's spool (`storage.spool`). Processes of one machine wait
+for each other by `storage.file_lock`, but not for ever.
 
 This package is a library of formats: importers name the module (`from storage.archive.archive_writer import
 ArchiveWriter`).

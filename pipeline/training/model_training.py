@@ -1,20 +1,16 @@
 """Train a model, measure it on texts that were held back, and store it with what it was made from.
 
-The model is written beside a file with the same name and `.json`: its digest, the parameters, digests of the texts, and
-the measures. Both are written to a temporary name first, so a command that is killed leaves an earlier model whole.
+A file with the same name and `.json` describes it: its digest, the parameters, digests of the texts, and the measures.
 """
 
-import fcntl
 import hashlib
 import io
 import json
-import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +28,7 @@ from filters.training.classifier_training import TrainingOptions, train_classifi
 from filters.training.held_out import confusion, is_held_out, quality
 from filters.training.kneser_ney import train_perplexity
 from filters.training.piece_training import train_pieces
+from pipeline.training.model_files import write_model
 from pipeline.training.text_sources import Example
 
 GOOD, BAD = "good", "bad"
@@ -214,8 +211,7 @@ def _stored(
         "measures": measures,
     }
     text = json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    _write(out, data)
-    _write(out.with_name(f"{out.name}.json"), text.encode())
+    write_model(out, data, text.encode())
     return TrainedModel(
         path=str(out),
         bytes=len(data),
@@ -232,38 +228,3 @@ def _digest(examples: Iterable[Example]) -> str:
         hashlib.sha256(f"{e.label}\0{e.text}".encode(errors="surrogatepass")).digest() for e in examples
     )
     return hashlib.sha256(b"".join(each)).hexdigest()
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Put a file in the place of `path` at once. Raise `InputError` if it cannot be written; nothing is left then."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        with _locked(partial) as file:
-            try:
-                file.truncate(0)
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-                partial.replace(path)
-            except OSError:
-                partial.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        raise InputError(
-            f"--out {path}: cannot be written ({error.strerror or error}); make room, or name another file"
-        ) from None
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[BinaryIO]:
-    """Yield a file to write that no other command writes now. Wait for one that does: it renames the file at its end.
-
-    The lock ends with its process, so what a killed command left is written again.
-    """
-    while True:
-        with path.open("ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            with suppress(FileNotFoundError):
-                if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
-                    yield file
-                    return

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from core import CorruptData, Unavailable
 from shards.formats.packing_plan import PLAN_SUFFIX, PackingPlan
-from storage.cache.file_lock import locked, try_lock
+from storage.file_lock import locked, try_lock
 
 _log = logging.getLogger(__name__)
 PLANNING_SECONDS = 3600

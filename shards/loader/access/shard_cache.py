@@ -20,7 +20,7 @@ from core import CorruptData, Unavailable
 from core.settings import format_size
 from shards.loader.access.use_locks import UseLocks
 from shards.loader.loader_metrics import LoaderMetrics
-from storage.cache.file_lock import locked, try_lock
+from storage.file_lock import locked, try_lock
 
 SUFFIX = ".tokens"
 COPY_BYTES = 8 << 20

@@ -5,7 +5,6 @@ import multiprocessing
 import resource
 import subprocess
 import sys
-from hashlib import sha256
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from typer.testing import CliRunner
 
 from core import InputError, ThresherError
 from pipeline.commands.app import app
-from pipeline.training import model_training
+from pipeline.training.model_files import write_model
 
 DEEP = "[" * 200_000 + "]" * 200_000
 
@@ -137,13 +136,14 @@ def test_a_classifier_that_its_library_writes_in_part_is_no_model(texts: Path):
 def _write_without_room(path: Path, answers: SimpleQueue[str]) -> None:
     _limit_files()
     try:
-        model_training._write(path, bytes(30_000))
+        write_model(path, bytes(30_000), b"{}")
     except InputError as error:
         answers.put(str(error))
 
 
 def test_a_model_for_which_there_is_no_room_leaves_nothing_and_the_earlier_one_stays(tmp_path: Path):
     (tmp_path / "m.arpa").write_bytes(b"before")
+    (tmp_path / "m.arpa.json").write_bytes(b"the one before")
     spawn = multiprocessing.get_context("spawn")
     answers = spawn.SimpleQueue()
     writer = spawn.Process(target=_write_without_room, args=(tmp_path / "m.arpa", answers))
@@ -153,12 +153,13 @@ def test_a_model_for_which_there_is_no_room_leaves_nothing_and_the_earlier_one_s
         "m.arpa: cannot be written (File too large); make room, or name another file"
     )
     assert (tmp_path / "m.arpa").read_bytes() == b"before"
+    assert (tmp_path / "m.arpa.json").read_bytes() == b"the one before"
     assert not list(tmp_path.glob(".*"))
 
 
 def _write(path: Path, letter: bytes) -> None:
     for _ in range(30):
-        model_training._write(path, letter * 3_000_000)
+        write_model(path, letter * 3_000_000, letter)
 
 
 def test_of_two_commands_that_write_one_model_the_last_one_wins_whole(tmp_path: Path):
@@ -170,6 +171,19 @@ def test_of_two_commands_that_write_one_model_the_last_one_wins_whole(tmp_path: 
     for writer in writers:
         writer.join()
         assert writer.exitcode == 0
-    wholes = {sha256(letter * 3_000_000).digest() for letter in (b"a", b"b", b"c")}
-    assert sha256(path.read_bytes()).digest() in wholes
+    letter = (tmp_path / "q.bin.json").read_bytes()
+    assert letter in {b"a", b"b", b"c"}
+    assert path.read_bytes() == letter * 3_000_000
     assert not list(tmp_path.glob(".*"))
+
+
+def test_what_a_killed_command_left_belongs_to_no_model(tmp_path: Path):
+    (tmp_path / ".q.bin.partial").write_bytes(b"left" * 99)
+    write_model(tmp_path / "q.bin", b"model", b"{}")
+    assert (tmp_path / "q.bin").read_bytes() == b"model"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_directory_that_is_gone_is_named(tmp_path: Path):
+    with pytest.raises(InputError, match="No such file or directory"):
+        write_model(tmp_path / "gone" / "q.bin", b"model", b"{}")
