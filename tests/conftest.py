@@ -1,6 +1,6 @@
-"""Hypothesis for every test: the same 50 examples each time, and no deadlines, for the machine may be busy.
+"""Hypothesis for every test: the same examples each time, and no deadlines, for the machine may be busy.
 
-`make test-slow` tries other examples, and ten times as many, with `--hypothesis-profile random`.
+`make test-slow` tries other examples, and five times as many, with `--hypothesis-profile random`.
 
 Here are the fixtures that folders share and that are expensive: a session has one of each, whoever asks for it.
 """
@@ -22,7 +22,7 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from tests.storage.s3server import Server
 
-settings.register_profile("same", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("random", deadline=None, max_examples=500, print_blob=True)
 settings.load_profile("same")
 

@@ -214,7 +214,7 @@ def _lines(page: ParsedPage, *, least: int = 0, most: int = sys.maxsize) -> Iter
 def _author_links(elements: list[MetadataElement]) -> Iterator[tuple[str, str]]:
     """Yield the names of links to pages about authors; names in one block are those of co-authors."""
     links = (element for element in elements if element.tag == AUTHOR_LINK)
-    for _, group in groupby(links, key=lambda element: element.attributes["block"]):
+    for _, group in groupby(links, key=lambda element: element.block):
         yield ", ".join(element.text for element in group), AUTHOR_LINK
 
 

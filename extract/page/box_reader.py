@@ -5,8 +5,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 from extract.notation.block_text import BlockText, code_text, running_text
-from extract.notation.code_listings import ListingPart, code_language, known_language, listing_part
+from extract.notation.code_languages import code_language, known_language
 from extract.notation.mathml import MathReader
+from extract.notation.styled_parts import StyledPart, styled_part
 from extract.page.boxes import DEEPEST, Block, Box, MetadataElement
 from extract.page.element_attributes import (
     CELLS,
@@ -135,8 +136,8 @@ class BoxReader:
             self._conceal()
             return
         if attributes and "class" in attributes:
-            part = listing_part(attributes["class"])
-            if part is not None and self._listing_starts(part, tag, attributes):
+            part = styled_part(attributes["class"])
+            if part is not None and self._styled_part_starts(part, tag, attributes):
                 return
         if self._verbatim:
             self._text.begin_line()
@@ -161,30 +162,30 @@ class BoxReader:
         if tag in MARKS:
             apply_tag(box)
 
-    def _listing_starts(self, part: ListingPart, tag: str, attributes: Mapping[str, str]) -> bool:
-        """Start an element whose class names a part of a listing or a formula; return whether it is one."""
+    def _styled_part_starts(self, part: StyledPart, tag: str, attributes: Mapping[str, str]) -> bool:
+        """Start an element if its class says that a script or a style sheet draws it; return whether it does."""
         match part:
-            case ListingPart.LISTING if not self._verbatim and tag not in CODE_ROOTS:
+            case StyledPart.LISTING if not self._verbatim and tag not in CODE_ROOTS:
                 self._code_starts(attributes)
                 self._text.is_listing = True
-            case ListingPart.LINE if self._verbatim:
+            case StyledPart.LINE if self._verbatim:
                 self._text.begin_code_line()
                 self._ends.append(self._text.end_code_line)
-            case ListingPart.GUTTER if self._verbatim and tag not in CODE_ROOTS:
+            case StyledPart.GUTTER if self._verbatim and tag not in CODE_ROOTS:
                 self._hidden_depth = 1
-            case ListingPart.GUTTER_CELL if (self._verbatim or tag in CELLS) and tag not in CODE_ROOTS:
+            case StyledPart.GUTTER_CELL if (self._verbatim or tag in CELLS) and tag not in CODE_ROOTS:
                 self._hidden_depth = 1
-            case ListingPart.PREVIEW:
+            case StyledPart.PREVIEW:
                 self._hidden_depth = 1
-            case ListingPart.TYPESET:
+            case StyledPart.TYPESET:
                 self._typeset(tag, attributes)
-            case ListingPart.SOURCE:
+            case StyledPart.SOURCE:
                 self._is_typeset = True
                 return False
-            case ListingPart.CLASSIFIER if tag == "span" and not self._verbatim:
+            case StyledPart.CLASSIFIER if tag == "span" and not self._verbatim:
                 self._text.begin_classifier()
                 return False
-            case ListingPart.SEPARATOR if tag == "span" and not self._verbatim:
+            case StyledPart.SEPARATOR if tag == "span" and not self._verbatim:
                 self._ends.append(partial(self._text.end_separator, len(self._pieces)))
             case _:
                 return False

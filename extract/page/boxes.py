@@ -115,6 +115,8 @@ class MetadataElement(NamedTuple):
     of JSON-LD."""
     attributes: Mapping[str, str]
     text: str = ""
+    block: int = 0
+    """The number of blocks in front of it, for a link to an author or a neighbour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

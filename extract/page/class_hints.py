@@ -104,7 +104,8 @@ def _automaton(anywhere: tuple[str, ...], at_start: tuple[str, ...]) -> re2.Set:
     return automaton
 
 
-# RE2 takes a sixth of the time that the patterns of `re` take one after another. Two thirds of all names match none.
+# In the order of their bits. RE2 takes a sixth of the time that the patterns of `re` take one after another. Two thirds
+# of all names match none.
 _PATTERNS = _automaton(
     (_UNLIKELY, _MAYBE, _POSITIVE, _NEGATIVE, _COMMENTS, _CAPTION, _SURELY, _VOICES),
     (_CONTENT, _REFERENCE, _FOOTER, _POST, _NEUTRAL),

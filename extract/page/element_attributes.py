@@ -117,7 +117,7 @@ def stated_fact(attributes: Mapping[str, str]) -> str | None:
     if (
         property_ == "author"
         or ("class" in attributes and _is_byline(attributes["class"]))
-        or ("rel" in attributes and "author" in attributes["rel"].split())
+        or ("rel" in attributes and "author" in attributes["rel"].lower().split())
     ):
         return "author"
     return None

@@ -84,7 +84,8 @@ def kind_by_contents(kind: PageKind, title: str, page: ParsedPage) -> PageKind:
         _MANUAL.search(title)
         or any(box.is_reference for box in page.boxes)
         or any(
-            each.tag == "link" and each.attributes.get("rel", "").lower() in PARTS_OF_BOOKS
+            each.tag == "link"
+            and not PARTS_OF_BOOKS.isdisjoint(each.attributes.get("rel", "").lower().split())
             for each in page.metadata
         )
     ):

@@ -5,7 +5,7 @@
    titles, and scripts of JSON-LD.
 3. A formula becomes TeX between dollar signs: the TeX that the page has (in MathML, MathJax, KaTeX or the text of an
    image), otherwise the TeX for its MathML.
-4. Code of highlighters (`extract.notation.code_listings`) becomes one block, without line numbers.
+4. Code of highlighters (`extract.notation.styled_parts`) becomes one block, without line numbers.
 """
 
 import re
@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 from lxml import etree
 
 from extract.notation.block_text import NEW_LINE
-from extract.notation.code_listings import BOX_PARTS, code_language, listing_part
+from extract.notation.code_languages import code_language
 from extract.notation.formulas import is_drawing, rewrite_delimiters, write_formula
 from extract.notation.inline_markdown import ELEMENTS, ENDS, LINK, TARGET_END
+from extract.notation.styled_parts import BOX_PARTS, styled_part
 from extract.notation.superscripts import BEGIN as SUPERSCRIPT
 from extract.page.box_reader import BoxReader, end_of_box, end_of_link
 from extract.page.boxes import MAX_ELEMENTS, Block, Box, MetadataElement, ParsedPage
@@ -154,8 +155,8 @@ class Reader(BoxReader):
         elif is_hidden(attributes):
             self._hidden_depth = 1
         else:
-            part = listing_part(attributes["class"]) if "class" in attributes else None
-            if part is not None and part not in BOX_PARTS and self._listing_starts(part, tag, attributes):
+            part = styled_part(attributes["class"]) if "class" in attributes else None
+            if part is not None and part not in BOX_PARTS and self._styled_part_starts(part, tag, attributes):
                 return
             if self._verbatim and tag == "code":
                 self._box.language = self._box.language or code_language(attributes)
@@ -180,7 +181,7 @@ class Reader(BoxReader):
     def _fact_ends(self, tag: str, attributes: Mapping[str, str], blocks: int, pieces: int) -> None:
         if len(self.blocks) == blocks and not (tag != "time" and self._is_comment()):
             text = " ".join("".join(self._pieces[pieces:]).split())
-            self.metadata.append(MetadataElement(tag, attributes, text[:MAX_FACT_LENGTH]))
+            self.metadata.append(MetadataElement(tag, attributes, text[:MAX_FACT_LENGTH], blocks))
 
     def _is_comment(self) -> bool:
         box: Box | None = self._box
@@ -220,8 +221,8 @@ class Reader(BoxReader):
             return
         if "rel" in attributes:
             self.metadata.append(MetadataElement(tag, dict(attributes)))
-            if attributes["rel"].lower() in NEIGHBOURS:
-                self.metadata.append(MetadataElement("neighbour link", {"block": str(len(self.blocks))}))
+            if not NEIGHBOURS.isdisjoint(attributes["rel"].lower().split()):
+                self.metadata.append(MetadataElement("neighbour link", {}, block=len(self.blocks)))
         pieces = self._pieces
         if pieces and pieces[-1] == SUPERSCRIPT:  # the number of a footnote
             pieces[-1] = ""
@@ -231,7 +232,7 @@ class Reader(BoxReader):
             marked = partial(
                 self._fact_ends,
                 "author link",
-                {"block": str(len(self.blocks))},
+                {},
                 len(self.blocks),
                 len(pieces),
             )

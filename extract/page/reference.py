@@ -148,7 +148,7 @@ def _links_to_neighbours(page: ParsedPage, sums: _Sums) -> Iterator[int]:
     for each in page.metadata:
         if each.tag != "neighbour link":
             continue
-        number = int(each.attributes["block"])
+        number = each.block
         if not last <= number < len(blocks) or blocks[number].length > MAX_LINKED * blocks[number].link:
             continue
         first, last = number, number + 1

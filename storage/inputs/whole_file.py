@@ -15,7 +15,7 @@ from storage.inputs.decompression import DecompressedStream, decompress
 from storage.warc.members import CUT_OFF
 
 COMPRESSIONS = (".gz", ".bz2", ".zst")
-"""Ends of the names of compressed files. The bytes decide; the name plays no role."""
+"""Ends of the names of compressed files. Whether a file is unpacked is decided by its bytes alone."""
 _PIECE = 1 << 20
 
 

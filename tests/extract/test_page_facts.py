@@ -274,7 +274,7 @@ def test_a_day_in_the_address_is_that_of_publication():
         ("<meta name=author content='Coast GmbH'><p>x</p>", "Coast GmbH", "meta"),
         ("<meta name=author content=Coast><meta property=og:site_name content=Coast><a rel=author href=/a>Ada</a>",
          "Ada", "marked author"),
-        ("<p>x <a rel=author href=/ada>Ada Byron</a></p>", "Ada Byron", "marked author"),
+        ("<p>x <a rel='external Author' href=/ada>Ada Byron</a></p>", "Ada Byron", "marked author"),
         ("<p>x <span class='author-name'>Ada Byron</span></p>", "Ada Byron", "marked author"),
         ("<div class=author>Ada Byron</div>", "Ada Byron", "class author"),
         (HEADLINE + "<p>By Ada Byron and Bo Li | 4 March 2020</p>", "Ada Byron; Bo Li", "beside headline"),

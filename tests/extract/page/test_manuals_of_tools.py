@@ -51,10 +51,10 @@ def test_links_under_a_heading_at_the_end_of_a_manual_that_marks_no_content_are_
     assert not text_of(f"<h1>open</h1>{TEXT}{links}").endswith("Results")
 
 
-@pytest.mark.parametrize("relation", ["next", "prev", "up", "Previous"])
+@pytest.mark.parametrize("relation", ["next", "prev", "up", "Previous", "nofollow next"])
 def test_lines_of_links_to_the_pages_around_a_page_are_not_content(relation):
-    line = f"<p>Next: <a href=s rel={relation}>Shutting of files</a>, Up: <a href=i>Contents</a></p>"
-    cells = f"<table><tr><td><a href=a>Start</a><td><a href=s rel={relation}>Shutting</a></table>"
+    line = f"<p>Next: <a href=s rel='{relation}'>Shutting of files</a>, Up: <a href=i>Contents</a></p>"
+    cells = f"<table><tr><td><a href=a>Start</a><td><a href=s rel='{relation}'>Shutting</a></table>"
     body = f"<h2>open</h2><ul><li><a href=f>Flags</a></ul>{TEXT}"
     assert text_of(f"<div>{line}</div>{body}{cells}{TEXT}") == text_of(body + TEXT)
 
@@ -122,7 +122,7 @@ INDEX = "<h1>open</h1><ul><li><a href=r>open.read</a><li><a href=w>open.write</a
     "head",
     [
         "<link rel=Chapter title=Filer href=f.html><title>Filer.open</title>",
-        "<link rel=appendix title=Signs href=s.html><title>Filer.open</title>",
+        "<link rel='appendix nofollow' title=Signs href=s.html><title>Filer.open</title>",
         "<meta name=generator content='odoc 2.0.2'><title>Filer.open</title>",
         "<meta name=Generator content='texi2any'><title>Filer.open</title>",
         "<title>The Filer (1.2.x) - open</title>",
