@@ -25,7 +25,7 @@ from extract.writing import layout
 
 __all__ = ["EXTRACTOR", "LONGEST", "extract"]
 
-EXTRACTOR = f"page@5+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
+EXTRACTOR = f"page@6+libxml2-{'.'.join(map(str, etree.LIBXML_VERSION))}"
 """Name of the extractor; it includes the version of the parser, because another version may read another tree."""
 
 LINK_SCHEMES = ("http:", "https:", "ftp:", "mailto:")

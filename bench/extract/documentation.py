@@ -12,20 +12,18 @@ package.
 
 import argparse
 import hashlib
-import io
 import json
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-import zstandard
 from selectolax.lexbor import LexborHTMLParser
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.crawler.sites import unpack
-from bench.extract import scoring
+from bench.extract import gold, scoring
+from bench.extract.gold import GoldPage
 
 DOCBOOK = (
     "body > :is(.book, .part, .article, .reference, .preface, .chapter, .appendix, .refentry, .section, .sect1, .sect2"
@@ -113,27 +111,18 @@ def main() -> None:
         args.packages = sorted(FURTHER_TEMPLATES)
     elif args.later:
         args.packages = sorted(LATER_TEMPLATES)
-    args.out.mkdir(parents=True, exist_ok=True)
-    counts, rows = {}, []
-    tarred = io.BytesIO()
-    with tarfile.open(fileobj=tarred, mode="w") as tar:
-        for package in args.packages:
-            found = evenly(list(gold_pages(unpack(args.dir, package), package)), args.pages)
-            counts[package] = len(found)
-            for row, body in found:
-                rows.append(row)
-                member = tarfile.TarInfo(row["html"])
-                member.size = len(body)
-                tar.addfile(member, io.BytesIO(body))
-    packed = zstandard.ZstdCompressor(level=3)
-    (args.out / "pages.tar.zst").write_bytes(packed.compress(tarred.getvalue()))
-    (args.out / "gold.jsonl.zst").write_bytes(
-        packed.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode())
+    counts = gold.write(
+        args.out,
+        (
+            page
+            for package in args.packages
+            for page in evenly(list(gold_pages(unpack(args.dir, package), package)), args.pages)
+        ),
     )
-    print(json.dumps({"bench": "documentation", "pages": len(rows), "packages": counts}))
+    print(json.dumps({"bench": "documentation", "pages": counts.total(), "packages": counts}))
 
 
-def gold_pages(folder: Path, package: str) -> Iterator[tuple[dict, bytes]]:
+def gold_pages(folder: Path, package: str) -> Iterator[GoldPage]:
     """Yield each distinct page of a package that has content, with its row."""
     seen = set()
     for path in evenly(sorted(path for path in folder.rglob("*.htm*") if path.is_file()), 1_000):
@@ -153,10 +142,8 @@ def gold_pages(folder: Path, package: str) -> Iterator[tuple[dict, bytes]]:
                 "source": package,
                 "url": f"https://{package}.example/{path.name}",
             }
-            yield (
-                {**row, "kind": "documentation", "html": f"{package}/{digest[:16]}", "gold_text": text},
-                body,
-            )
+            name = f"{package}/{digest[:16]}"
+            yield GoldPage({**row, "kind": "documentation", "html": name, "gold_text": text}, body)
 
 
 def marked_text(html: str, selector: str) -> str:

@@ -1,4 +1,4 @@
-"""Gold pages of `bench/extract/main_text.py`: read them, and hold a part of them back from tuning.
+"""Gold pages of `bench/extract/main_text.py`: read and write them, and hold a part of them back from tuning.
 
 A third of the hosts is held back: those whose BLAKE2 digest is divisible by 3. The host is that of the page's URL, or
 else of its canonical link, or else the one that most of its absolute links name; without any, the identifier of the
@@ -6,11 +6,12 @@ page stands for it. Pages of documentation are split by package, because a packa
 """
 
 import hashlib
+import io
 import json
 import re
 import tarfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -46,6 +47,24 @@ def read(folders: list[Path], part: Part = "all") -> list[tuple[Path, list[GoldP
         kept = (GoldPage(row, bodies[row["html"]]) for row in rows)
         found.append((folder, [page for page in kept if part in {"all", part_of(page)}]))
     return found
+
+
+def write(folder: Path, found: Iterable[GoldPage]) -> Counter[str]:
+    """Write pages into a folder, which `read` can read, and return their number by source."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows, tarred = [], io.BytesIO()
+    with tarfile.open(fileobj=tarred, mode="w") as tar:
+        for row, body in found:
+            rows.append(row)
+            member = tarfile.TarInfo(row["html"])
+            member.size = len(body)
+            tar.addfile(member, io.BytesIO(body))
+    packed = zstandard.ZstdCompressor(level=3)
+    (folder / "pages.tar.zst").write_bytes(packed.compress(tarred.getvalue()))
+    (folder / "gold.jsonl.zst").write_bytes(
+        packed.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode())
+    )
+    return Counter(row["source"] for row in rows)
 
 
 def part_of(page: GoldPage) -> Part:

@@ -42,6 +42,7 @@ class BoxReader:
         "_ends",
         "_has_marks",
         "_hidden_depth",
+        "_in_control",
         "_is_typeset",
         "_link_characters",
         "_links",
@@ -69,6 +70,8 @@ class BoxReader:
         self.concealed = 0
         """Characters in such elements, if they are not read."""
         self._conceals = False
+        self._in_control = False
+        """Whether the outermost hidden element is a control."""
         outermost = Box(0, "", None, 0)
         self.boxes = [outermost]
         self.blocks: list[Block] = []

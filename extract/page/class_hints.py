@@ -190,11 +190,15 @@ def _name(name: str, first: bool) -> int:
     """Return the hints of one name as bits. They are cached by name, because there are far fewer names than sets of
     names.
     """
+    if "[" in name or "]" in name:
+        return (
+            0  # Tailwind's own selectors and values, such as [&_figcaption]:mt-0, say nothing of the element
+        )
     found = 0
     for index in _PATTERNS.Match(name) or ():
         found |= _BITS[index]
     if found & _IS_NEUTRAL:
         return 0
-    if first and name.startswith("comment") and not name.startswith("commentary"):
+    if first and name.startswith("comment") and not name.startswith(("commentary", "commenton")):
         found |= _IS_COMMENTS
     return found

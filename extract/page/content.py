@@ -13,6 +13,7 @@ from extract.page import cues, trim
 from extract.page.boxes import Block, Box, ParsedPage
 from extract.page.headline import AHEAD, heading_of_page, headline
 from extract.page.last_resort import choose_little, is_stray
+from extract.page.main_element import whole_main
 from extract.page.page_kind import PageKind
 from extract.page.posts import choose_posts
 from extract.page.reference import choose_reference
@@ -69,7 +70,7 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     """Return the blocks of the content, in their order; return all blocks if there is hardly any content.
 
     In a discussion, readers' comments are content. Discussions, references and products are taken as a whole, not only
-    the parts that read like an article.
+    the parts that read like an article; so is the main element of a page of many parts (`main_element`).
     """
     comments = (
         box
@@ -86,6 +87,22 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
         return found
     if kind == "discussion" and (found := choose_posts(page, title, good, excluded)):
         return found
+    found = _choose_text(page, title, kind, good, excluded, notices)
+    found = whole_main(page, title, kind, found, good, notices) or found
+    if not found and kind != "discussion" and any(box.comments for box in page.boxes):
+        return choose_content(page, title, "discussion")  # there is nothing but comments
+    return found
+
+
+def _choose_text(
+    page: ParsedPage,
+    title: str,
+    kind: PageKind,
+    good: Sequence[int],
+    excluded: Sequence[bool],
+    notices: frozenset[int],
+) -> list[Block]:
+    """Return the best box of text with what belongs to it; return what little there is if no pass finds enough."""
     sums = [0, *accumulate(good)]
     most = max(MAX_NAVIGATION, MAX_NAVIGATION_SHARE * sums[-1])
     navigation = (box for box in page.boxes if box.is_navigation and sums[box.last] - sums[box.first] < most)

@@ -39,6 +39,9 @@ MAX_LINE_NUMBER_LENGTH = 9
 """Digits of a line number at most: no listing has a billion lines."""
 
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_PANEL_ROLES = frozenset(("tabpanel", "region"))
+_PANEL_NAMES = re.compile(r"accordion|collaps", re.IGNORECASE)
+_REACT_PART = re.compile(r"S:[0-9a-f]+")
 _ORDINAL = re.compile(r"-?[0-9]{1,9}")
 _BYLINE = re.compile(
     r"(?:^|[\s_-])(?:author|byline|by-line|fn|writer)(?:$|[\s_-]?name)|(?:^|\s)(?:author|byline)\s|(?:post|entry|article)-?author",
@@ -138,8 +141,22 @@ def numbers_lines(text: str) -> bool:
 
 
 def is_hidden(attributes: Mapping[str, str]) -> bool:
-    """Return whether an attribute hides the element. A reader can find and open what is hidden until it is found."""
-    return ("hidden" in attributes and attributes["hidden"] != "until-found") or (
-        ("style" in attributes and _HIDDEN.search(attributes["style"]) is not None)
+    """Return whether an attribute hides the element, and no reader or script is meant to show it.
+
+    A reader can find and open what is hidden until it is found, and opens the panels of accordions and tabs. React
+    sends parts of a page late, in hidden elements that it moves to their places.
+    """
+    return (
+        ("hidden" in attributes and attributes["hidden"] != "until-found")
+        or ("style" in attributes and _HIDDEN.search(attributes["style"]) is not None)
         or ("aria-hidden" in attributes and attributes["aria-hidden"] == "true")
+    ) and not _is_shown_later(attributes)
+
+
+def _is_shown_later(attributes: Mapping[str, str]) -> bool:
+    return (
+        attributes.get("role") in _PANEL_ROLES
+        or _PANEL_NAMES.search(attributes.get("class", "")) is not None
+        or _PANEL_NAMES.search(attributes.get("id", "")) is not None
+        or _REACT_PART.fullmatch(attributes.get("id", "")) is not None
     )

@@ -25,7 +25,7 @@ from storage.store import Store
 from storage.warc.cdxj import read as read_cdxj
 
 NAME = "process"
-VERSION = 10
+VERSION = 11
 RECORDS_PER_PART = 1000
 PERMUTATIONS = 112
 """Numbers of a MinHash if the configuration does not say otherwise (`filters.dedup.signature.PERMUTATIONS`)."""

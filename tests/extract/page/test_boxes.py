@@ -307,6 +307,19 @@ def test_an_element_of_the_page_itself_is_a_box_or_a_part_of_a_line():
         ("<dialog open>Accept all</dialog>", ["Accept all"]),
         ("<div hidden=until-found>An answer</div>", ["An answer"]),
         ("<div hidden>An answer</div>", []),
+        ("<div hidden role=tabpanel>An answer</div>", ["An answer"]),
+        ("<div aria-hidden=true role=region aria-labelledby=q>An answer</div>", ["An answer"]),
+        ("<div style='display: none' class=faq-accordion__text>An answer</div>", ["An answer"]),
+        ("<div aria-hidden=true id=collapse-3>An answer</div>", ["An answer"]),
+        ("<div hidden id='S:1f'>A part that React moves</div>", ["A part that React moves"]),
+        ("<div hidden id='S:1g'>A part that React moves</div>", []),
+        ("<h3><button>A question?</button></h3><p>An answer", ["A question?", "An answer"]),
+        ("<button>Accept all</button><p>An answer", ["An answer"]),
+        (
+            "<button><svg></svg><div>Menu</div><main><h1>A button</h1><p>It is not closed.</p></main>",
+            ["A button", "It is not closed."],
+        ),
+        ("<select><option>A<main><h1>A list</h1></main></select><p>b", ["A list", "b"]),
     ],
 )
 def test_what_a_browser_shows_or_finds_is_read(markup, text):

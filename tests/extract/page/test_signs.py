@@ -56,10 +56,16 @@ def test_names_of_readers_comments(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["commentary", "commentary-track", "accommodation", "correspondent", "document"]
+    "name",
+    ["commentary", "commentary-track", "commentOnSelection", "accommodation", "correspondent", "document"],
 )
 def test_names_that_only_look_like_it(name):
     assert not class_hints(name, "").comments
+
+
+@pytest.mark.parametrize("name", ["[&_figcaption]:mt-0", "top-[--header-height]", "[&>.sidebar]:hidden"])
+def test_selectors_and_values_of_tailwind_name_other_elements(name):
+    assert class_hints(f"content {name}", "") == class_hints("content", "")
 
 
 @pytest.mark.parametrize(
