@@ -49,8 +49,8 @@ ENVIRONMENTS = {"magic-html": "magic-html"}
 ENGINES: tuple[EngineName, ...] = ("trafilatura", "resiliparse")
 DAY = "2026-01-01"
 """Day of the fetch of every page; the data does not state it."""
-FACTS = frozenset(("trafilatura-eval",))
-"""Sources whose gold has titles, authors and dates that people have read."""
+FACTS = ("trafilatura-eval", "fundus-", "wcxb-")
+"""Starts of the names of sources whose gold has titles, authors and dates that people have read."""
 REFERENCE = frozenset(("mozilla-readability", "newspaper4k"))
 """Sources whose gold text is the reviewed output of a tool."""
 
@@ -173,7 +173,7 @@ def peer_facts(folders: list) -> dict[str, dict]:
     """Return the facts that trafilatura reads from every page with gold facts."""
     found: dict[str, dict] = {}
     for folder, pages in folders:
-        known = [page.row for page in pages if page.row["source"] in FACTS]
+        known = [page.row for page in pages if page.row["source"].startswith(FACTS)]
         names = [f"{row['html']}\t{row['url'] or ''}" for row in known]
         lines = run_peer("extract/extract_metadata.py", [], folder, names, "extractors") if known else []
         if not isinstance(lines, int):
@@ -189,7 +189,7 @@ def score_facts(rows: list, found: dict[str, dict]) -> dict:
     counts: dict[str, Counter[str]] = {name: Counter() for name in ("title", "author", "date")}
     for row in rows:
         for name, count in counts.items():
-            stated = (row.get("meta") or {}).get(name) if row["source"] in FACTS else None
+            stated = (row.get("meta") or {}).get(name) if row["source"].startswith(FACTS) else None
             gold = "; ".join(stated) if isinstance(stated, list) else stated
             if gold:
                 text = found.get(row["id"], {}).get(name, "")

@@ -77,10 +77,16 @@ _SURELY_BY = re.compile(
     r"(?=(?-i:[A-ZÀ-Ý])\S* (?-i:[A-ZÀ-Ý])|\S+ ?(?:\||$))",
     re.IGNORECASE,
 )
+_PARTICLES = frozenset(
+    ("von", "van", "de", "der", "den", "di", "da", "du", "la", "le", "bin", "al", "el", "dos")
+)
+_MAIL = re.compile(r"[^\s@]+@[^\s@]+")
+_CONJUNCTION = re.compile(r" (?:&|and|und|et|y|e|i|en|og|och) ", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:;|,|&|\b(?:and|und|et|y|e|i|en|og|och)\b)\s+", re.IGNORECASE)
 _NOT_NAMES = re.compile(
     r"admin(?:istrator)?|editor|editorial(?: team| staff)?|redaktion|redaccion|redacción|unknown|none|null|user"
-    r"|webmaster|staff|guest|posted|author|autor|by|team|ap|afp|dpa|reuters|comments?|share|print|subscribe|about"
+    r"|(?:powered|written|published|reviewed)(?: by)?|webmaster|staff|guest|posted|author|autor|by|team|ap|afp|dpa"
+    r"|reuters|comments?|share|print|subscribe|about"
     r"|view all.*|.*\b(?:magazine|copyright|rights reserved|inc\.?|gmbh|ltd\.?|posts?|articles?|follow|profile)\b.*"
     r"|.*\bread more\b.*|未知|佚名|匿名",
     re.IGNORECASE,
@@ -163,8 +169,16 @@ def _stated_names(text: str) -> Iterator[str]:
         and not _ADDRESS.search(name)
         and name[0] != "@"
         and not name.isdigit()
+        and not _MAIL.fullmatch(name)
     ):
-        yield name
+        parts = _AND.split(name) if _CONJUNCTION.search(name) else []
+        yield from parts if parts and all(map(_is_person, parts)) else [name]
+
+
+def _is_person(name: str) -> bool:
+    """Return whether a name has two to four words, of which none but the particles of surnames is in small letters."""
+    words = name.split()
+    return 2 <= len(words) <= 4 and all(word[0].isupper() or word in _PARTICLES for word in words)
 
 
 def _written_names(text: str, *, is_marked: bool = False) -> Iterator[str]:

@@ -15,6 +15,8 @@ MAX_HEADLINE_LENGTH = 300
 """Characters of a headline at most."""
 MIN_COMMON = 0.6
 """Minimum share of the words of a headline that other statements must have."""
+MIN_WORDS_BELOW = 3
+"""Words of a headline at least, if there are other words above it."""
 MAX_SITE_WORDS = 5
 """Words of the name of a site at most, if the page does not state the name."""
 
@@ -46,17 +48,19 @@ def choose_title(
     ]
     others = [each for each in others if _key(each.value) not in known]
     lines = [text for line in headings if (text := _clean(line)) and len(text) <= MAX_HEADLINE_LENGTH]
-    segments = {_key(part) for part in _parts(whole)} | {_key(each.value) for each in others}
-    exact = [line for line in (*lines, *map(_clean, subheadings)) if _key(line) in segments - known]
+    parts = {_key(part) for part in _parts(whole)}
+    segments = (parts | {_key(each.value) for each in others}) - known
+    exact = [line for line in (*lines, *map(_clean, subheadings)) if _key(line) in segments]
     if exact:
-        line = max(exact, key=len)
+        # JSON-LD also states the titles of other pages that this one leads to.
+        line = max(exact, key=lambda line: (_key(line) in parts, len(line)))
         return Stated(line, "h1" if line in lines else "heading")
     claims = [_words(whole), *(_words(each.value) for each in others)]
     for line in lines:
         words = _words(line)
         is_claimed = any(len(words & claim) >= MIN_COMMON * len(words) for claim in claims)
         if len(words) > 1 and is_claimed and _key(line) not in known:
-            return Stated(line, "h1")
+            return next((each for each in others if _is_below(each.value, line)), Stated(line, "h1"))
     if others:
         return others[0]
     if whole:
@@ -74,6 +78,12 @@ def _key(text: str) -> str:
 
 def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
+
+
+def _is_below(title: str, line: str) -> bool:
+    """Return whether a title is a line without the words above the headline, such as the topic of the article."""
+    key = _key(title)
+    return len(key.split()) >= MIN_WORDS_BELOW and _key(line).endswith(f" {key}")
 
 
 def _parts(text: str) -> Iterator[str]:

@@ -228,6 +228,10 @@ SITE = "<meta property=og:site_name content='Coast Weekly'>"
         ("<title>港口今天早上结冰了_海岸周报</title>", "港口今天早上结冰了", "title"),
         ("<title>港口今天早上结冰了-海岸网</title>", "港口今天早上结冰了", "title"),
         ("<title>港口-渔船</title>", "港口-渔船", "title"),
+        (("<title>Ice in the bay</title><h1><span>Weather</span> Ice in the bay</h1><meta property=og:title "
+         "content='Ice in the bay'>"), "Ice in the bay", "meta og:title"),
+        (('<title>Ice</title><h1>Ice</h1><h2>The price of diesel</h2><script type="application/ld+json">{"@type": '
+         '"NewsArticle", "headline": "The price of diesel"}</script>'), "Ice", "h1"),
     ],
 )  # fmt: skip
 def test_a_title_has_no_name_of_a_site(markup, title, source):
@@ -294,6 +298,12 @@ def test_a_day_in_the_address_is_that_of_publication():
         ("<meta name=author content='The Sea'><meta name=application-name content=TheSea><p class=byline>By Ada Byron",
          "Ada Byron", "class byline"),
         ("<div id=comments class=comments><p><span class=author>Troll</span></p></div>", "", ""),
+        ("<meta name=author content='Ada Byron, Bo Li and Cy Ode'>", "Ada Byron; Bo Li; Cy Ode", "meta"),
+        ("<meta name=author content='Ada Byron und Bo von Li'>", "Ada Byron; Bo von Li", "meta"),
+        ("<meta name=author content='Smith, Ada'>", "Smith, Ada", "meta"),
+        ("<meta name=author content='Institute of Sea and Ice Studies'>", "Institute of Sea and Ice Studies", "meta"),
+        ("<meta name=author content=ada@example.org><p class=byline>By Ada Byron", "Ada Byron", "class byline"),
+        ("<p><span class=author>Powered by</span> <span class=author>Ada Byron</span>", "Ada Byron", "marked author"),
     ],
 )  # fmt: skip
 def test_people_count_before_organisations(markup, author, source):
