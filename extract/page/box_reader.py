@@ -42,7 +42,7 @@ class BoxReader:
         "_ends",
         "_has_marks",
         "_hidden_depth",
-        "_in_control",
+        "_in_button",
         "_is_typeset",
         "_link_characters",
         "_links",
@@ -70,8 +70,8 @@ class BoxReader:
         self.concealed = 0
         """Characters in such elements, if they are not read."""
         self._conceals = False
-        self._in_control = False
-        """Whether the outermost hidden element is a control."""
+        self._in_button = False
+        """Whether the outermost hidden element is a button that no attribute hides."""
         outermost = Box(0, "", None, 0)
         self.boxes = [outermost]
         self.blocks: list[Block] = []
@@ -166,7 +166,7 @@ class BoxReader:
             apply_tag(box)
 
     def _styled_part_starts(self, part: StyledPart, tag: str, attributes: Mapping[str, str]) -> bool:
-        """Start an element if its class says that a script or a style sheet draws it; return whether it does."""
+        """Apply what the class says of the element; return whether the element has been started."""
         match part:
             case StyledPart.LISTING if not self._verbatim and tag not in CODE_ROOTS:
                 self._code_starts(attributes)

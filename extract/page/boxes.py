@@ -116,7 +116,7 @@ class MetadataElement(NamedTuple):
     attributes: Mapping[str, str]
     text: str = ""
     block: int = 0
-    """The number of blocks in front of it, for a link to an author or a neighbour."""
+    """The number of blocks in front of it, for a day, an author or a link to a neighbour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,8 +39,7 @@ MAX_LINE_NUMBER_LENGTH = 9
 """Digits of a line number at most: no listing has a billion lines."""
 
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_PANEL_ROLES = frozenset(("tabpanel", "region"))
-_PANEL_NAMES = re.compile(r"accordion|collaps", re.IGNORECASE)
+_PANEL_NAMES = re.compile(r"accordion|(?<!border-)collaps", re.IGNORECASE)
 _REACT_PART = re.compile(r"S:[0-9a-f]+")
 _ORDINAL = re.compile(r"-?[0-9]{1,9}")
 _BYLINE = re.compile(
@@ -141,7 +140,7 @@ def numbers_lines(text: str) -> bool:
 
 
 def is_hidden(attributes: Mapping[str, str]) -> bool:
-    """Return whether an attribute hides the element, and no reader or script is meant to show it.
+    """Return whether an attribute hides the element, unless another one says that a reader or React shows it later.
 
     A reader can find and open what is hidden until it is found, and opens the panels of accordions and tabs. React
     sends parts of a page late, in hidden elements that it moves to their places.
@@ -155,7 +154,10 @@ def is_hidden(attributes: Mapping[str, str]) -> bool:
 
 def _is_shown_later(attributes: Mapping[str, str]) -> bool:
     return (
-        attributes.get("role") in _PANEL_ROLES
+        attributes.get("role") == "tabpanel"
+        or (
+            attributes.get("role") == "region" and "aria-labelledby" in attributes
+        )  # WAI-ARIA's pattern of accordions
         or _PANEL_NAMES.search(attributes.get("class", "")) is not None
         or _PANEL_NAMES.search(attributes.get("id", "")) is not None
         or _REACT_PART.fullmatch(attributes.get("id", "")) is not None

@@ -37,13 +37,15 @@ INVISIBLE_TAGS = frozenset((
 ))  # fmt: skip
 LINES = frozenset(("p", "h1", "h2", "h3", "h4", "h5", "h6", "dt"))
 """Tags of boxes whose contents are one line, whatever elements they have."""
-HEADINGS = LINES - {"p"}
-"""Tags of boxes whose text a button may be: it opens the panel under the heading."""
+PANEL_HEADINGS = LINES - {"p"}
+"""Tags of boxes that may be the heading of a panel, with a button that opens it."""
 NAMES = frozenset(("class", "id"))
 SHADOW = frozenset(("open", "closed"))
 CONTROLS = frozenset(("input", "textarea", "select", "button"))
-NEVER_IN_CONTROLS = frozenset(("main", "article", "h1", "footer"))
-"""Elements that are in a control only if the page does not close it."""
+AFTER_BUTTONS = frozenset(("main", "article", "h1", "footer"))
+"""Elements whose start shows that a page probably forgot to close the button before them: HTML allows none of them in a
+button. A closed button that has one is read too.
+"""
 PLAYERS = frozenset(("iframe", "object", "embed", "video"))
 MAX_FACT_LENGTH = 200
 """Characters of the text of an element that states an author or a day, at most."""
@@ -87,10 +89,9 @@ class Reader(BoxReader):
         self.elements += 1
         if self.elements > MAX_ELEMENTS:
             raise TooManyError
-        if self._hidden_depth and self._in_control and tag in NEVER_IN_CONTROLS:
-            # The page does not close the control, and browsers show what is in it.
+        if self._hidden_depth and self._in_button and tag in AFTER_BUTTONS:
             self._ends.extend([None] * self._hidden_depth)
-            self._hidden_depth, self._in_control = 0, False
+            self._hidden_depth, self._in_button = 0, False
         if self._hidden_depth:
             self._hidden_depth += 1
             if self._math is not None:
@@ -112,7 +113,7 @@ class Reader(BoxReader):
             if self._math is not None:
                 self._math.end(tag)
             if not self._hidden_depth:
-                self._conceals = self._in_control = False
+                self._conceals = self._in_button = False
                 if self._captured is not None or self._math is not None:
                     self._hidden_ends()
             return
@@ -328,12 +329,12 @@ class Reader(BoxReader):
             self._conceal()
 
     def _control(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Hide a control, but not a button in a heading."""
-        if tag == "button" and self._box.tag in HEADINGS:
+        """Hide a control, but not a button that a heading begins with: it opens the panel that the heading is of."""
+        if tag == "button" and self._box.tag in PANEL_HEADINGS and not any(map(str.strip, self._pieces)):
             self._inline(tag, attributes)
             return
         self._box.controls += 1
-        self._hidden_depth, self._in_control = 1, True
+        self._hidden_depth, self._in_button = 1, tag == "button" and not is_hidden(attributes)
 
     def _player(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         self._box.players += 1

@@ -52,9 +52,9 @@ class PiiMasking:
         """Return the edits that mask `text`. The document is always kept.
 
         A value that touches another one may be found only when the other one is replaced: so the text is searched again
-        until nothing is found, which takes one more search at least if a value touches something. To mask the masked
-        text changes nothing then. That holds for every text that `MAX_SEARCHES` searches suffice for; in a text made of
-        more values that touch, one after another, some may remain.
+        until nothing is found, which takes one more search at least if a value touches something. If `MAX_SEARCHES`
+        searches suffice, masking the masked text changes nothing. If more values touch one another in a row, some may
+        remain.
         """
         counts = dict.fromkeys((f"pii_{kind}s" for kind in self.kinds), 0.0)
         current, edits = text.text, tuple[Edit, ...]()
