@@ -82,6 +82,9 @@ def _extract(
     else:
         chosen = content.choose_content(page, facts.page_title, kind)
         chosen = unseen.choose_unseen(chosen, page, body, facts.article_body, facts.page_title, kind)
+        if not chosen and kind in {"article", "page"}:
+            kind = "discussion"  # comments are all that the page may have
+            chosen = content.choose_content(page, facts.page_title, kind)
         resolve = _resolver(page.metadata, url) if links else None
         text = layout.markdown(chosen, resolve) if markdown else layout.plain(chosen)
         found = EngineFacts()

@@ -8,8 +8,7 @@ SET says which project CHECKOUT is a working tree of:
   back. A source is one of its seven kinds of pages, such as `wcxb-forum`.
 - `fundus`: flairNLP/fundus, news in 25 languages; a source is a country. The gold text is what the project's selectors
   for each publisher find, tested by people.
-- `defuddle`: kepano/defuddle, a page for each construct of today's web; the gold text is the tested output, whose marks
-  of Markdown are taken out.
+- `defuddle`: kepano/defuddle, a page for each construct of today's web; the gold text is that of the tested Markdown.
 
 OUT gets `gold.jsonl.zst` and `pages.tar.zst`. The command prints one JSON line: the number of pages by source.
 """
@@ -24,18 +23,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from markdown_it import MarkdownIt
+from selectolax.lexbor import LexborHTMLParser
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.extract import gold, scoring
 from bench.extract.gold import GoldPage
-
-_MARKS = (
-    (re.compile(r"!\[[^\]]*\]\([^)]*\)"), ""),
-    (re.compile(r"\[([^\]]*)\]\([^)]*\)"), r"\1"),
-    (re.compile(r"^```.*$|^[|\s:-]+$|<[^>]+>", re.MULTILINE), ""),
-    (re.compile(r"[\\*|`]+"), " "),
-)
-"""Images, links, fences, rows below the head of a table, and what is left of HTML."""
 
 
 def main() -> None:
@@ -66,7 +60,7 @@ def _row(source: str, url: str, body: bytes, text: str, meta: dict[str, Any], **
 
 
 def wcxb(folder: Path) -> Iterator[GoldPage]:
-    """Yield the pages of one of the two parts."""
+    """Yield the pages of `dev` or of `test`."""
     for path in sorted((folder / "ground-truth").glob("*.json")):
         stated = json.loads(path.read_bytes())
         known, kind = stated["ground_truth"], stated["_internal"]["page_type"]["primary"]
@@ -78,14 +72,20 @@ def wcxb(folder: Path) -> Iterator[GoldPage]:
 
 
 def fundus(checkout: Path) -> Iterator[GoldPage]:
-    """Yield the pages of publishers whose versions of the gold text are as many as their pages."""
+    """Yield the pages of publishers with as many pages as versions of the gold text. The n-th page by its date belongs
+    to the n-th version: the project adds a page when it adds a version.
+    """
     folder = checkout / "tests/resources/parser/test_data"
     for path in sorted(folder.glob("*/*.json")):
         versions = json.loads(path.read_bytes())
         pages = sorted(path.parent.glob(f"{path.stem}_[12][0-9][0-9][0-9]_*.html.gz"))
         if len(pages) != len(versions):
             continue
-        for page, (_, known) in zip(pages, sorted(versions.items()), strict=True):
+        for page, (_, known) in zip(
+            pages,
+            sorted(versions.items(), key=lambda each: int(each[0].removeprefix("V").replace("_", ""))),
+            strict=True,
+        ):
             body = known.get("body")
             if not body:
                 continue
@@ -105,14 +105,14 @@ def fundus(checkout: Path) -> Iterator[GoldPage]:
 
 def defuddle(checkout: Path) -> Iterator[GoldPage]:
     """Yield the pages with a tested output."""
+    markdown = MarkdownIt().enable("table")
     for path in sorted((checkout / "tests/fixtures").glob("*.html")):
         tested = checkout / "tests/expected" / f"{path.stem}.md"
         if not tested.exists():
             continue
         head, _, text = tested.read_text().partition("\n```\n")
         stated = json.loads(head.removeprefix("```json"))
-        for pattern, text_instead in _MARKS:
-            text = pattern.sub(text_instead, text)
+        text = LexborHTMLParser(markdown.render(text)).text(separator="\n")
         meta = {
             "title": stated["title"],
             "author": stated["author"],

@@ -50,7 +50,7 @@ def read(folders: list[Path], part: Part = "all") -> list[tuple[Path, list[GoldP
 
 
 def write(folder: Path, found: Iterable[GoldPage]) -> Counter[str]:
-    """Write pages into a folder, which `read` can read, and return their number by source."""
+    """Write pages into a folder that `read` can read, and return their number by source."""
     folder.mkdir(parents=True, exist_ok=True)
     rows, tarred = [], io.BytesIO()
     with tarfile.open(fileobj=tarred, mode="w") as tar:

@@ -3,10 +3,10 @@
 usage: python bench/extract/main_text.py --data DIR ... [--part tuned|held|all] [--tools [NAME ...]] [--sample K]
 
 Each DIR holds `gold.jsonl.zst` and `pages.tar.zst`; `bench/extract/documentation.py` and `bench/extract/checkouts.py`
-make such. `--part` selects pages by their hosts (`bench/extract/gold.py`): rules are tuned only on `tuned`. The other
-tools are those of `bench/peers/extract/extract_text.py`, each in an environment of its own; `--tools` without a name
-runs none of them. Thresher itself also runs with each other engine (`extract.engine`). Every tool starts from the bytes
-of the page. The scores are those of `bench/extract/scoring.py`:
+make such folders. `--part` selects pages by their hosts (`bench/extract/gold.py`): rules are tuned only on `tuned`.
+The other tools are those of `bench/peers/extract/extract_text.py`, each in an environment of its own; `--tools` without
+a name runs none of them. Thresher itself also runs with each other engine (`extract.engine`). Every tool starts from
+the bytes of the page. The scores are those of `bench/extract/scoring.py`:
 
 - full texts: precision, recall and F1 of the words of a page, averaged by source;
 - snippets: trafilatura's own set and metric, all pages pooled;

@@ -14,7 +14,7 @@ from extract.page.element_attributes import (
     MARKS,
     apply_attributes,
     apply_tag,
-    is_hidden,
+    is_hidden_for_good,
     numbers_lines,
 )
 
@@ -51,6 +51,7 @@ class BoxReader:
         "_pieces",
         "_reveals",
         "_text",
+        "_veil",
         "_verbatim",
         "blocks",
         "boxes",
@@ -72,6 +73,8 @@ class BoxReader:
         self._conceals = False
         self._in_button = False
         """Whether the outermost hidden element is a button that no attribute hides."""
+        self._veil = 0
+        """Value of `_hidden_depth` within an element of this button that would be hidden anywhere; 0 outside of any."""
         outermost = Box(0, "", None, 0)
         self.boxes = [outermost]
         self.blocks: list[Block] = []
@@ -135,7 +138,7 @@ class BoxReader:
     def _block(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Begin a box; within a <pre>, begin a line."""
         # Some pages hide their <body> until a script has run, so a hidden <body> is read.
-        if attributes and tag != "body" and not self._reveals and is_hidden(attributes):
+        if attributes and tag != "body" and not self._reveals and is_hidden_for_good(attributes):
             self._conceal()
             return
         if attributes and "class" in attributes:
@@ -203,7 +206,7 @@ class BoxReader:
             self._box = box.parent
 
     def _pre(self, _tag: str, attributes: Mapping[str, str]) -> None:
-        if attributes and not self._reveals and is_hidden(attributes):
+        if attributes and not self._reveals and is_hidden_for_good(attributes):
             self._conceal()
         elif self._verbatim:
             self._text.begin_line()
@@ -217,6 +220,8 @@ class BoxReader:
     def _code_starts(self, attributes: Mapping[str, str]) -> None:
         around = self._box
         self._block("pre", attributes)
+        if self._hidden_depth:
+            return  # its class names the preview of a formula
         self._ends[-1] = self._pre_ends
         self._verbatim = 1
         if self._box is not around:

@@ -88,10 +88,7 @@ def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     if kind == "discussion" and (found := choose_posts(page, title, good, excluded)):
         return found
     found = _choose_text(page, title, kind, good, excluded, notices)
-    found = whole_main(page, title, kind, found, good, notices) or found
-    if not found and kind != "discussion" and any(box.comments for box in page.boxes):
-        return choose_content(page, title, "discussion")  # there is nothing but comments
-    return found
+    return whole_main(page, title, kind, found, good, notices) or found
 
 
 def _choose_text(
@@ -182,10 +179,11 @@ def _notices(page: ParsedPage, text: int) -> frozenset[int]:
     found = {number for number, block in enumerate(blocks) if cues.is_notice(block.text)}
     if not found or sum(blocks[number].length for number in found) >= NOTICE_PAGE_SHARE * text:
         return frozenset()
+    sums = [0, *accumulate(block.length for block in blocks)]
     for number in sorted(found):
         for box in ancestors(blocks[number].box):
             inside = range(box.first, box.last)
-            if len(inside) == len(blocks) or sum(blocks[each].length for each in inside) > MAX_DIALOG:
+            if len(inside) == len(blocks) or sums[box.last] - sums[box.first] > MAX_DIALOG:
                 break
             if _has_controls(page, box):
                 found.update(inside)
@@ -196,7 +194,7 @@ def _has_controls(page: ParsedPage, box: Box) -> bool:
     """Return whether a box has buttons or the like, also in the boxes within it."""
     if box.controls:
         return True
-    inner = islice(page.boxes, box.number + 1, None)
+    inner = map(page.boxes.__getitem__, range(box.number + 1, len(page.boxes)))
     return any(each.controls for each in takewhile(lambda each: each.depth > box.depth, inner))
 
 

@@ -140,20 +140,21 @@ def numbers_lines(text: str) -> bool:
 
 
 def is_hidden(attributes: Mapping[str, str]) -> bool:
-    """Return whether an attribute hides the element, unless another one says that a reader or React shows it later.
-
-    A reader can find and open what is hidden until it is found, and opens the panels of accordions and tabs. React
-    sends parts of a page late, in hidden elements that it moves to their places.
-    """
+    """Return whether an attribute hides the element. A reader can find and open what is hidden until it is found."""
     return (
         ("hidden" in attributes and attributes["hidden"] != "until-found")
         or ("style" in attributes and _HIDDEN.search(attributes["style"]) is not None)
         or ("aria-hidden" in attributes and attributes["aria-hidden"] == "true")
-    ) and not _is_shown_later(attributes)
+    )
 
 
-def _is_shown_later(attributes: Mapping[str, str]) -> bool:
-    return (
+def is_hidden_for_good(attributes: Mapping[str, str]) -> bool:
+    """Return whether an attribute hides a box, unless another one says that a reader or React shows it later.
+
+    A reader opens the panels of accordions and tabs. React sends parts of a page late, in hidden elements that it moves
+    to their places.
+    """
+    return is_hidden(attributes) and not (
         attributes.get("role") == "tabpanel"
         or (
             attributes.get("role") == "region" and "aria-labelledby" in attributes

@@ -47,6 +47,8 @@ AFTER_BUTTONS = frozenset(("main", "article", "h1", "footer"))
 button. A closed button that has one is read too.
 """
 PLAYERS = frozenset(("iframe", "object", "embed", "video"))
+VEILS = INVISIBLE_TAGS | PLAYERS | {"dialog", "noscript", "template"}
+"""Elements whose contents are hidden wherever they are."""
 MAX_FACT_LENGTH = 200
 """Characters of the text of an element that states an author or a day, at most."""
 SIGNS = frozenset(("\u00b6", "#", "\u00a7", "\U0001f517", "[source]", "[src]", "[edit]"))
@@ -89,9 +91,8 @@ class Reader(BoxReader):
         self.elements += 1
         if self.elements > MAX_ELEMENTS:
             raise TooManyError
-        if self._hidden_depth and self._in_button and tag in AFTER_BUTTONS:
-            self._ends.extend([None] * self._hidden_depth)
-            self._hidden_depth, self._in_button = 0, False
+        if self._in_button:
+            self._in_button_starts(tag, attributes)
         if self._hidden_depth:
             self._hidden_depth += 1
             if self._math is not None:
@@ -110,6 +111,8 @@ class Reader(BoxReader):
         """Handle the end of an element."""
         if self._hidden_depth:
             self._hidden_depth -= 1
+            if self._hidden_depth < self._veil:
+                self._veil = 0
             if self._math is not None:
                 self._math.end(tag)
             if not self._hidden_depth:
@@ -335,6 +338,16 @@ class Reader(BoxReader):
             return
         self._box.controls += 1
         self._hidden_depth, self._in_button = 1, tag == "button" and not is_hidden(attributes)
+
+    def _in_button_starts(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Handle an element in a button: show what follows if the page has probably not closed the button."""
+        if self._veil:
+            return
+        if tag in AFTER_BUTTONS:
+            self._ends.extend([None] * self._hidden_depth)
+            self._hidden_depth, self._in_button = 0, False
+        elif tag in VEILS or is_hidden(attributes):
+            self._veil = self._hidden_depth + 1
 
     def _player(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         self._box.players += 1

@@ -6,7 +6,7 @@ Scores are computed once a pass, and all sums in one loop.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate
 
 from extract.page.boxes import Block, Box, ParsedPage
 
@@ -180,8 +180,8 @@ def excluded_boxes(
         if not out[number]:
             out[number] = True
             # The boxes inside a box follow it directly.
-            for inner in islice(boxes, number + 1, None):
-                if inner.depth <= depth:
-                    break
-                out[inner.number] = True
+            number += 1
+            while number < len(boxes) and boxes[number].depth > depth:
+                out[number] = True
+                number += 1
     return out
