@@ -15,8 +15,9 @@ def write_model(path: Path, data: bytes, description: bytes) -> None:
     """Put a model in the place of `path`, and its description in that of the same name with `.json`.
 
     Each file appears whole or not at all, also if the process is killed. Of two commands that write the same model, one
-    waits for the other, so both files are of one of them; if a command is killed between the two, the digest in the
-    description is not that of the model. Raise `InputError` if they cannot be written; nothing is left then.
+    waits for the other, so both files are of one of them. Raise `InputError` if they cannot be written, or if the other
+    command takes longer than `MAX_WAIT_S`; no partial file is left then, and the earlier model stays. If only the last
+    step fails, or the process is killed before it, the digest in the description is not that of the model.
     """
     partial, described = path.with_name(f".{path.name}.partial"), path.with_name(f"{path.name}.json")
     described_partial = path.with_name(f".{described.name}.partial")

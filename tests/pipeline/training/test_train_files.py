@@ -177,10 +177,12 @@ def test_of_two_commands_that_write_one_model_the_last_one_wins_whole(tmp_path: 
     assert not list(tmp_path.glob(".*"))
 
 
-def test_what_a_killed_command_left_belongs_to_no_model(tmp_path: Path):
+def test_partial_files_of_a_killed_command_are_overwritten(tmp_path: Path):
     (tmp_path / ".q.bin.partial").write_bytes(b"left" * 99)
+    (tmp_path / ".q.bin.json.partial").write_bytes(b"left" * 99)
     write_model(tmp_path / "q.bin", b"model", b"{}")
     assert (tmp_path / "q.bin").read_bytes() == b"model"
+    assert (tmp_path / "q.bin.json").read_bytes() == b"{}"
     assert not list(tmp_path.glob(".*"))
 
 
