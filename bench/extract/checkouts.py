@@ -83,7 +83,7 @@ def fundus(checkout: Path) -> Iterator[GoldPage]:
             continue
         for page, (_, known) in zip(
             pages,
-            sorted(versions.items(), key=lambda each: int(each[0].removeprefix("V").replace("_", ""))),
+            sorted(versions.items(), key=_version),
             strict=True,
         ):
             body = known.get("body")
@@ -101,6 +101,11 @@ def fundus(checkout: Path) -> Iterator[GoldPage]:
             yield _row(
                 f"fundus-{path.parent.name}", url, gzip.decompress(page.read_bytes()), "\n".join(lines), meta
             )
+
+
+def _version(gold_of: tuple[str, Any]) -> list[int]:
+    """Return the numbers in the name of a version, such as 1 and 2 in V1_2."""
+    return [int(number) for number in gold_of[0].removeprefix("V").split("_")]
 
 
 def defuddle(checkout: Path) -> Iterator[GoldPage]:
