@@ -15,6 +15,7 @@ from redis import Redis
 
 from frontier.link.embedded import embedded_server
 from pipeline.commands.results import INCOMPLETE
+from tests.crawler.clock_leaps import leap
 from tests.hostile import warc
 from tests.hostile.lease_log import LEDGER
 from tests.hostile.web import Web
@@ -69,13 +70,13 @@ class ClockMover:
             idle = idle + 1 if keys and not open_ else 0
             if idle % 2:
                 continue
-            leap = min(LEAP_MS << max(idle // 2 - 1, 0), MAX_LEAP_MS) if idle else 0
-            if leap:
+            if idle:
+                ms = min(LEAP_MS << max(idle // 2 - 1, 0), MAX_LEAP_MS)
                 self.leaps.append(
-                    (time.time(), leap / 1000)
+                    (time.time(), ms / 1000)
                 )  # before the leap, because the crawler reacts at once
-            for key in keys if leap else ():
-                self._redis.hincrby(key, "steady", leap)
+                if not leap(self._redis, keys, ms):
+                    self.leaps.pop()
 
     def _expire(self, keys: Sequence[bytes], origin: str) -> None:
         for key in keys:
