@@ -111,7 +111,8 @@ class LeaseHandler:
         self._client, self._address_limiter, self._renderer = client, address_limiter, renderer
         self._activity = activity
         self._options, self._page_process = options, page_process or PageProcess()
-        self._open_fetches: set[asyncio.Timeout] = set()
+        # In their order, not that of addresses in memory, so that a simulated run is always the same.
+        self._open_fetches: dict[asyncio.Timeout, None] = {}
 
     @property
     def options(self) -> PageOptions:
@@ -160,14 +161,14 @@ class LeaseHandler:
         """
         try:
             async with asyncio.timeout(None) as limit:
-                self._open_fetches.add(limit)
+                self._open_fetches[limit] = None
                 return await self._fetch(lease, extra_headers)
         except TimeoutError:
             if self.error is None:
                 raise
             raise self.error from None
         finally:
-            self._open_fetches.discard(limit)
+            self._open_fetches.pop(limit, None)
 
     async def _fetch(self, lease: Lease, extra_headers: Sequence[tuple[str, str]]) -> FetchResult:
         exchange: Capture | FetchFailure | RobotsFetch | Postponement | None = None

@@ -60,7 +60,9 @@ class Process(asyncio.AbstractEventLoop):
         self._resumed: list[tuple[float, int, greenlet.greenlet]] = []
         self._number = count()
         self._tasks: list[asyncio.Task[Any]] = []
-        self._threads: set[greenlet.greenlet] = set()
+        self._threads: dict[
+            greenlet.greenlet, None
+        ] = {}  # in order: that of a set is that of addresses in memory
         world.processes.append(self)
         world.living.append(self)
 
@@ -176,7 +178,7 @@ class Process(asyncio.AbstractEventLoop):
                 self.call_soon(_succeed, answer, result)
 
         thread = greenlet.greenlet(run)
-        self._threads.add(thread)
+        self._threads[thread] = None
         self._resume(thread, self.world.latency() / 8)
         return answer
 
@@ -197,7 +199,7 @@ class Process(asyncio.AbstractEventLoop):
         thread.parent = greenlet.getcurrent()
         thread.switch()
         if thread.dead:
-            self._threads.discard(thread)
+            self._threads.pop(thread, None)
 
     # asyncio
 
