@@ -42,6 +42,7 @@ class BoxReader:
         "_ends",
         "_has_marks",
         "_hidden_depth",
+        "_hidden_in_button",
         "_in_button",
         "_is_typeset",
         "_link_characters",
@@ -51,7 +52,6 @@ class BoxReader:
         "_pieces",
         "_reveals",
         "_text",
-        "_veil",
         "_verbatim",
         "blocks",
         "boxes",
@@ -73,7 +73,7 @@ class BoxReader:
         self._conceals = False
         self._in_button = False
         """Whether the outermost hidden element is a button that no attribute hides."""
-        self._veil = 0
+        self._hidden_in_button = 0
         """Value of `_hidden_depth` within an element of this button that would be hidden anywhere; 0 outside of any."""
         outermost = Box(0, "", None, 0)
         self.boxes = [outermost]

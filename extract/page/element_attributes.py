@@ -151,14 +151,13 @@ def is_hidden(attributes: Mapping[str, str]) -> bool:
 def is_hidden_for_good(attributes: Mapping[str, str]) -> bool:
     """Return whether an attribute hides a box, unless another one says that a reader or React shows it later.
 
-    A reader opens the panels of accordions and tabs. React sends parts of a page late, in hidden elements that it moves
-    to their places.
+    A reader opens the panels of tabs and accordions; those are labelled regions in WAI-ARIA's pattern. React sends
+    parts of a page late, in hidden elements that it moves to their places.
     """
+    role = attributes.get("role")
     return is_hidden(attributes) and not (
-        attributes.get("role") == "tabpanel"
-        or (
-            attributes.get("role") == "region" and "aria-labelledby" in attributes
-        )  # WAI-ARIA's pattern of accordions
+        role == "tabpanel"
+        or (role == "region" and "aria-labelledby" in attributes)
         or _PANEL_NAMES.search(attributes.get("class", "")) is not None
         or _PANEL_NAMES.search(attributes.get("id", "")) is not None
         or _REACT_PART.fullmatch(attributes.get("id", "")) is not None

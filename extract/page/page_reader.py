@@ -1,6 +1,7 @@
 """Read a page into boxes and blocks while it is parsed; no tree is built.
 
-1. Invisible elements are left out: scripts, styles, controls, drawings, and elements that an attribute hides.
+1. Invisible elements are left out: scripts, styles, controls, drawings, and elements that an attribute hides, unless a
+   reader opens them or React shows them later. A button that the page does not close does not hide what follows.
 2. Elements that state facts about the page are collected for `extract.facts`: <meta>s, links with a relation,
    titles, and scripts of JSON-LD.
 3. A formula becomes TeX between dollar signs: the TeX that the page has (in MathML, MathJax, KaTeX or the text of an
@@ -47,7 +48,7 @@ AFTER_BUTTONS = frozenset(("main", "article", "h1", "footer"))
 button. A closed button that has one is read too.
 """
 PLAYERS = frozenset(("iframe", "object", "embed", "video"))
-VEILS = INVISIBLE_TAGS | PLAYERS | {"dialog", "noscript", "template"}
+NEVER_SHOWN = INVISIBLE_TAGS | PLAYERS | {"dialog", "noscript", "template"}
 """Elements whose contents are hidden wherever they are."""
 MAX_FACT_LENGTH = 200
 """Characters of the text of an element that states an author or a day, at most."""
@@ -111,8 +112,8 @@ class Reader(BoxReader):
         """Handle the end of an element."""
         if self._hidden_depth:
             self._hidden_depth -= 1
-            if self._hidden_depth < self._veil:
-                self._veil = 0
+            if self._hidden_depth < self._hidden_in_button:
+                self._hidden_in_button = 0
             if self._math is not None:
                 self._math.end(tag)
             if not self._hidden_depth:
@@ -341,13 +342,13 @@ class Reader(BoxReader):
 
     def _in_button_starts(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Handle an element in a button: show what follows if the page has probably not closed the button."""
-        if self._veil:
+        if self._hidden_in_button:
             return
         if tag in AFTER_BUTTONS:
             self._ends.extend([None] * self._hidden_depth)
             self._hidden_depth, self._in_button = 0, False
-        elif tag in VEILS or is_hidden(attributes):
-            self._veil = self._hidden_depth + 1
+        elif tag in NEVER_SHOWN or is_hidden(attributes):
+            self._hidden_in_button = self._hidden_depth + 1
 
     def _player(self, _tag: str, _attributes: Mapping[str, str]) -> None:
         self._box.players += 1
