@@ -168,7 +168,7 @@ def test_a_deadly_page_kills_one_worker_and_fails(crawl, site, deadly):
     async def gone(workers):
         return workers
 
-    assert life(crawl.config("w1", ttl_s=1.0)) == -signal.SIGSEGV
+    assert life(crawl.config("w1")) == -signal.SIGSEGV
     crawl.ask(lambda frontier: recover(DirectoryStore(crawl.root), frontier, gone, crawl=crawl.name))
     assert life(crawl.config("w2")) == 0
     assert crawl.stats.reasons == {"failed:parser_crash": 1}
@@ -189,7 +189,7 @@ def test_a_deadly_robots_txt_kills_one_worker_and_forbids_its_pages(crawl, site,
     """It is read in another process from then on. Nobody knows what it allows, so its pages fail. It is archived."""
     site.answers["/robots.txt"] = page(DEADLY, kind="text/plain")
     crawl.seed(f"{site.url}/1", f"{site.url}/2")
-    assert life(crawl.config("w1", ttl_s=1.0)) == -signal.SIGSEGV
+    assert life(crawl.config("w1")) == -signal.SIGSEGV
     everything(crawl, {"w1"})
     assert life(crawl.config("w2")) == 0
     assert crawl.stats.is_drained
@@ -204,7 +204,7 @@ def test_a_deadly_sitemap_kills_one_worker_and_fails(crawl, site, deadly):
     site.answers["/map.xml"] = page(b"<urlset>" + DEADLY, kind="text/xml")
     site.answers["/1"] = page("one")
     crawl.seed(f"{site.url}/1")
-    assert life(crawl.config("w1", ttl_s=1.0)) == -signal.SIGSEGV
+    assert life(crawl.config("w1")) == -signal.SIGSEGV
     everything(crawl, {"w1"})
     assert life(crawl.config("w2")) == 0
     assert crawl.stats.reasons == {"failed:parser_crash": 1}
@@ -240,7 +240,7 @@ def test_a_page_that_kills_every_worker_that_requests_it_fails_alone(crawl, site
     crawl.seed(*(f"{site.url}{path}" for path in (*slow[:3], "/killer", *slow[3:])))
     settle_robots(crawl)
     deaths = 0
-    while life(crawl.config(f"w{deaths}", ttl_s=1.0)) != 0:
+    while life(crawl.config(f"w{deaths}")) != 0:
         dead = {f"w{deaths}"}
         crawl.ask(
             lambda frontier, dead=dead: recover(

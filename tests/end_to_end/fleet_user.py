@@ -6,10 +6,12 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
+from contextlib import suppress
 from itertools import pairwise
 
 import psutil
 
+from core.errors import Unavailable
 from pipeline.crawls.operator_commands import query_frontier
 from pipeline.fleet.fleet_status import body
 from pipeline.open_project import OpenProject
@@ -59,12 +61,14 @@ def running(user, kind):
 
 
 def wait_for(condition, timeout=180):
-    """Poll until the condition holds, and return what it returned."""
+    """Poll until the condition holds, and return what it returned. Ask again if a busy machine does not answer."""
     deadline = time.monotonic() + timeout
-    while not (found := condition()):
+    while True:
+        with suppress(Unavailable):
+            if found := condition():
+                return found
         assert time.monotonic() < deadline, "the condition never came true"
         time.sleep(0.2)
-    return found
 
 
 def stop(process, timeout=120):

@@ -141,8 +141,9 @@ def large() -> list[Row]:
         row("nested in tables and forms", "<table><tr><td><form><b><i>" * 50_000),
         row("unclosed formatting", "<a href=x><b><font><i><u>" * 60_000),
         row(
-            "one tag with a hundred thousand attributes",
-            "<p " + "".join(f"a{n}=1 " for n in range(100_000)) + ">",
+            # libxml2 takes time quadratic in their number: nine seconds, in the processes of spiders too.
+            "one tag with thirty thousand attributes",
+            "<p " + "".join(f"a{n}=1 " for n in range(30_000)) + ">",
         ),
         row("an attribute of a million letters", f'<a href="/{"x" * 1_000_000}">x</a>'),
         row("comments without an end", "<!--" * 400_000),
