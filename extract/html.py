@@ -8,6 +8,7 @@
 
 import gc
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import ada_url
 from lxml import etree
@@ -16,9 +17,11 @@ from extract.bounds import LONGEST, exceeded_bound
 from extract.charset import DecodedText
 from extract.engines.page_engine import EngineFacts, PageEngine
 from extract.extraction import Extraction
-from extract.facts.page_facts import read_page_facts
+from extract.facts.page_facts import PageFacts, complete_facts, read_page_facts
+from extract.late_parts import move_late_parts
 from extract.page import content, page_kind, page_reader, unseen
-from extract.page.boxes import MAX_ELEMENTS, MetadataElement
+from extract.page.boxes import MAX_ELEMENTS, Block, MetadataElement, ParsedPage
+from extract.page.page_kind import PageKind
 from extract.rights import METAS
 from extract.skip import Skip
 from extract.writing import layout
@@ -67,26 +70,22 @@ def _extract(
         return Skip(reason="empty_body")
     if (reason := exceeded_bound(text)) is not None:
         return Skip(reason=reason)
-    page = page_reader.read_page(body, marks=markdown)
+    shown = move_late_parts(body)
+    page = page_reader.read_page(shown, marks=markdown)
     if page is not None and not page.blocks and (closed := unseen.close_title(body)) is not None:
-        body = closed
-        page = page_reader.read_page(body, marks=markdown)
+        body, shown = closed, move_late_parts(closed)
+        page = page_reader.read_page(shown, marks=markdown)
     if page is None:
         return Skip(reason="no_text")
     if page.elements > MAX_ELEMENTS:
         return Skip(reason="too_large")
     facts = read_page_facts(page, url, METAS)
-    kind = page_kind.kind_by_contents(facts.kind, facts.page_title, page)
     if engine is not None:
-        text, found = engine.text(body.decode(), markdown), engine.facts(body.decode(), url, day)
+        text, found, kind = engine.text(body.decode(), markdown), engine.facts(body.decode(), url, day), ""
     else:
-        chosen = content.choose_content(page, facts.page_title, kind)
-        chosen = unseen.choose_unseen(chosen, page, body, facts.article_body, facts.page_title, kind)
-        if not chosen and kind in {"article", "page"}:
-            kind = "discussion"  # comments are all that the page may have
-            chosen = content.choose_content(page, facts.page_title, kind)
         resolve = _resolver(page.metadata, url) if links else None
-        text = layout.markdown(chosen, resolve) if markdown else layout.plain(chosen)
+        write = partial(layout.markdown, resolve=resolve) if markdown else layout.plain
+        text, facts, kind = _own_text(page, shown, facts, url, write)
         found = EngineFacts()
     page.release()
     if not text.strip():
@@ -102,7 +101,7 @@ def _extract(
     return Extraction(
         text=text,
         extractor=EXTRACTOR if engine is None else engine.name,
-        route=kind if engine is None else "",
+        route=kind,
         title=stated["title"][0],
         author=stated["author"][0],
         date=stated["date"][0],
@@ -112,6 +111,23 @@ def _extract(
         canonical_url=facts.canonical_url,
         metas=facts.metas,
     )
+
+
+def _own_text(
+    page: ParsedPage, html: bytes, facts: PageFacts, url: str, write: Callable[[list[Block]], str]
+) -> tuple[str, PageFacts, PageKind]:
+    """Return the text that `extract.page` chooses of a page, the facts with those of hidden content, and the kind."""
+    kind = page_kind.kind_by_contents(facts.kind, facts.page_title, page)
+    chosen = content.choose_content(page, facts.page_title, kind)
+    chosen, revealed = unseen.choose_unseen(chosen, page, html, facts.article_body, facts.page_title, kind)
+    if not chosen and kind in {"article", "page"}:
+        kind = "discussion"  # comments are all that the page may have
+        chosen = content.choose_content(page, facts.page_title, kind)
+    text = write(chosen)
+    if revealed is not None:
+        facts = complete_facts(facts, read_page_facts(revealed, url, METAS))
+        revealed.release()
+    return text, facts, kind
 
 
 def _resolver(metadata: Iterable[MetadataElement], url: str) -> Callable[[str], str]:

@@ -63,6 +63,11 @@ def of_article(nodes: Iterable[Node]) -> list[Node]:
     return [node for _, node in sorted(articles, key=lambda pair: pair[0])] + untyped
 
 
+def of_type(nodes: Iterable[Node], name: str) -> Iterator[Node]:
+    """Yield the nodes of a type, which is in lower case."""
+    return (node for node in nodes if name in types(node))
+
+
 def names(value: Any, nodes: Iterable[Node] = ()) -> Iterator[str]:
     """Yield the names in the value of a property such as `author`: strings, nodes, or lists of them. A node that has
     only an `@id` has the name of the one in `nodes` with the same `@id`.

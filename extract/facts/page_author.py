@@ -7,7 +7,7 @@ bylines or beside the headline that begin like one.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from extract.facts.json_ld import Node, names, of_article
+from extract.facts.json_ld import Node, names, of_article, of_type
 from extract.facts.stated import NOTHING, Stated
 from extract.references import unescape
 
@@ -43,7 +43,9 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(
-    r"\s*(?:[|•·/\n(\[<@]|\s[-\u2013\u2014]\s|,\s(?=\d|updated|published|senior|staff|associated|editor|reporter|cnn|bbc)"
+    r"\s*(?:[|•·●»/\n(\[<@]|\s[-\u2013\u2014]\s|,\s(?=\d|updated|published|senior|staff|associated|editor|reporter|cnn|bbc)"
+    r"|\b(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,?\s+)?(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?"
+    r"|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?,?\s+\d"
     r"|\b(?:am|on|at|vom|veröffentlicht|published|updated|posted|follow|(?-i:il|le|el|em|op|om|in|for|für|um)|dated?)\b|\d|https?:|\S+@).*",
     re.IGNORECASE | re.DOTALL,
 )
@@ -81,12 +83,21 @@ _PARTICLES = frozenset(
     ("von", "van", "de", "der", "den", "di", "da", "du", "la", "le", "bin", "al", "el", "dos")
 )
 _MAIL = re.compile(r"[^\s@]+@[^\s@]+")
+_USER_NAME = re.compile(r"[^\W_][\w.'’-]{0,59}")
+"""The name of a user, which may have digits and no surname."""
 _CONJUNCTION = re.compile(r" (?:&|and|und|et|y|e|i|en|og|och) ", re.IGNORECASE)
+_COMMA = re.compile(r"\s*,\s*")
 _AND = re.compile(r"\s*(?:;|,|&|\b(?:and|und|et|y|e|i|en|og|och)\b)\s+", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"(?:(?:the|this|your) )?(?:admin(?:istrator)?|author|contributor|name|user|webmaster|guest)"
+    r"|unknown|none|null|\(.*",
+    re.IGNORECASE,
+)
+"""What software states where nobody has stated a name, and the credit of a picture."""
 _NOT_NAMES = re.compile(
     r"admin(?:istrator)?|editor|editorial(?: team| staff)?|redaktion|redaccion|redacción|unknown|none|null|user"
     r"|(?:powered|written|published|reviewed)(?: by)?|webmaster|staff|guest|posted|author|autor|by|team|ap|afp|dpa"
-    r"|reuters|comments?|share|print|subscribe|about"
+    r"|reuters|comments?|share|print|subscribe|about|link|staff writer"
     r"|view all.*|.*\b(?:magazine|copyright|rights reserved|inc\.?|gmbh|ltd\.?|posts?|articles?|follow|profile)\b.*"
     r"|.*\bread more\b.*|未知|佚名|匿名",
     re.IGNORECASE,
@@ -110,7 +121,11 @@ def choose_author(
     rest: list[Stated] = []
     for value, source in _statements(metas, nodes, marked, lines):
         people = [
-            name for name in value if _letters(name) not in names_of_site and not _ORGANISATION.search(name)
+            name
+            for name in value
+            if _letters(name) not in names_of_site
+            and not _ORGANISATION.search(name)
+            and not _PLACEHOLDER.fullmatch(name)
         ]
         # A page that its staff has written may link to the authors of others.
         if people and not (source == AUTHOR_LINK and any(_STAFF.search(each.value) for each in rest)):
@@ -136,7 +151,7 @@ def _statements(
     people = (
         name
         for key in ("author", "creator")
-        for node in of_article(nodes)
+        for node in (*of_article(nodes), *of_type(nodes, "question"))
         for name in names(node.get(key), nodes)
     )
     yield [name for text in people for name in _stated_names(text)], "json-ld author"
@@ -171,7 +186,7 @@ def _stated_names(text: str) -> Iterator[str]:
         and not name.isdigit()
         and not _MAIL.fullmatch(name)
     ):
-        parts = _AND.split(name) if _CONJUNCTION.search(name) else []
+        parts = _AND.split(name) if _CONJUNCTION.search(name) else _COMMA.split(name)
         yield from parts if parts and all(map(_is_person, parts)) else [name]
 
 
@@ -186,6 +201,10 @@ def _written_names(text: str, *, is_marked: bool = False) -> Iterator[str]:
     a user, which begins with a small letter.
     """
     stated = text.strip()[:MAX_STATEMENT_LENGTH]
+    if is_marked and _USER_NAME.fullmatch(stated):
+        if not _NOT_NAMES.fullmatch(stated) and not _PLACEHOLDER.fullmatch(stated):
+            yield stated
+        return
     line = _END.sub("", _BY.sub("", stated, count=1)).strip(" ,.:;–-")
     for name in _AND.split(line):
         words = name.split()
@@ -195,6 +214,7 @@ def _written_names(text: str, *, is_marked: bool = False) -> Iterator[str]:
             and len(words) <= 5
             and (is_marked or not words[0][0].islower())
             and not _NOT_NAMES.fullmatch(name)
+            and not _PLACEHOLDER.fullmatch(name)
         ):
             yield name
 
@@ -202,5 +222,5 @@ def _written_names(text: str, *, is_marked: bool = False) -> Iterator[str]:
 def _joined(stated: Iterable[str]) -> str:
     found: dict[str, str] = {}
     for name in stated:
-        found.setdefault(name.casefold(), name)
+        found.setdefault(_letters(name), name)
     return "; ".join(list(found.values())[:MAX_AUTHORS])

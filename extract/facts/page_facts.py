@@ -8,7 +8,7 @@ first of equal ones.
 
 import sys
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, groupby, islice, tee
 from urllib.parse import urljoin, urlsplit
@@ -95,6 +95,7 @@ def read_page_facts(page: ParsedPage, url: str, meta_names: Container[str]) -> P
     whole = next(filter(None, (" ".join(text.split()) for text in titles)), "") or meta.get("og:title", "")
     language = _language(elements, meta)
     sites = list(_sites(meta, nodes, url))
+    kind = page_kind(meta, nodes, url)
     # Both are read only as far as they are needed.
     lines_for_author, lines_for_date = tee(_beside_headline(page, whole))
     return PageFacts(
@@ -109,7 +110,7 @@ def read_page_facts(page: ParsedPage, url: str, meta_names: Container[str]) -> P
         author=choose_author(
             named,
             nodes,
-            [(element.text, "marked author") for element in elements if element.tag == "author"],
+            list(_marked_authors(elements, kind)),
             chain(
                 _author_links(elements),
                 _named_lines(page, _names_byline),
@@ -135,8 +136,17 @@ def read_page_facts(page: ParsedPage, url: str, meta_names: Container[str]) -> P
         license=_license(elements, meta),
         canonical_url=_canonical(elements, meta, url),
         article_body=_article_body(nodes),
-        kind=page_kind(meta, nodes, url),
+        kind=kind,
         metas=tuple(metas),
+    )
+
+
+def complete_facts(facts: PageFacts, others: PageFacts) -> PageFacts:
+    """Return the facts with the author and the date of others where the page states none."""
+    return replace(
+        facts,
+        author=facts.author if facts.author.value else others.author,
+        date=facts.date if facts.date.value else others.date,
     )
 
 
@@ -209,6 +219,17 @@ def _lines(page: ParsedPage, *, least: int = 0, most: int = sys.maxsize) -> Iter
     for block in blocks:
         if least <= block.length <= most and not block.box.comments:
             yield block.text, "line"
+
+
+def _marked_authors(elements: Sequence[MetadataElement], kind: PageKind) -> Iterator[tuple[str, str]]:
+    """Yield the names that are marked as authors, and in a discussion that of the first user."""
+    for element in elements:
+        if element.tag == "author":
+            yield element.text, "marked author"
+    if kind == "discussion":
+        for element in elements:
+            if element.tag == "user":
+                yield element.text, "first user"
 
 
 def _author_links(elements: list[MetadataElement]) -> Iterator[tuple[str, str]]:

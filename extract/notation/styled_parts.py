@@ -34,6 +34,8 @@ class StyledPart(Enum):
     """The type of a defined term, before which the style sheet writes a colon."""
     SEPARATOR = auto()
     """An element that the style sheet fills, between two parts of a name."""
+    SPOKEN = auto()
+    """Words that only screen readers say."""
 
 
 BOX_PARTS = frozenset((None, StyledPart.LISTING, StyledPart.LINE))
@@ -80,6 +82,14 @@ _NAMES = {
     **dict.fromkeys(("math", "mathjax", "arithmatex", "tex2jax_process", "mathjax_process"), StyledPart.SOURCE),
     "classifier": StyledPart.CLASSIFIER,
     **dict.fromkeys(("sep", "separator"), StyledPart.SEPARATOR),
+    **dict.fromkeys(
+        (
+            "sr-only", "is-sr-only", "u-sronly", "show-for-sr", "visually-hidden", "visuallyhidden",
+            "u-visually-hidden", "screen-reader-text", "screen-reader-only", "screenreader-only", "screen-reader",
+            "element-invisible",
+        ),
+        StyledPart.SPOKEN,
+    ),
 }  # fmt: skip
 _LOWER = frozenset((*_NAMES, *map(str.lower, _DRAWN)))
 

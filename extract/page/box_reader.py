@@ -8,7 +8,7 @@ from extract.notation.block_text import BlockText, code_text, running_text
 from extract.notation.code_languages import code_language, known_language
 from extract.notation.mathml import MathReader
 from extract.notation.styled_parts import StyledPart, styled_part
-from extract.page.boxes import DEEPEST, Block, Box, MetadataElement
+from extract.page.boxes import DEEPEST, HEADINGS, Block, Box, MetadataElement
 from extract.page.element_attributes import (
     CELLS,
     MARKS,
@@ -30,6 +30,18 @@ def end_of_box() -> None:
 
 def end_of_link() -> None:
     """Stand for the end of a link that states nothing else."""
+
+
+def both_ends(first: Callable[[], None] | None, second: Callable[[], None]) -> Callable[[], None]:
+    """Return what to call at the end of an element that has two meanings."""
+    if first is None:
+        return second
+
+    def end() -> None:
+        first()
+        second()
+
+    return end
 
 
 class BoxReader:
@@ -170,6 +182,9 @@ class BoxReader:
 
     def _styled_part_starts(self, part: StyledPart, tag: str, attributes: Mapping[str, str]) -> bool:
         """Apply what the class says of the element; return whether the element has been started."""
+        if self._hides(part, tag):
+            self._hidden_depth = 1
+            return True
         match part:
             case StyledPart.LISTING if not self._verbatim and tag not in CODE_ROOTS:
                 self._code_starts(attributes)
@@ -177,25 +192,39 @@ class BoxReader:
             case StyledPart.LINE if self._verbatim:
                 self._text.begin_code_line()
                 self._ends.append(self._text.end_code_line)
-            case StyledPart.GUTTER if self._verbatim and tag not in CODE_ROOTS:
-                self._hidden_depth = 1
-            case StyledPart.GUTTER_CELL if (self._verbatim or tag in CELLS) and tag not in CODE_ROOTS:
-                self._hidden_depth = 1
-            case StyledPart.PREVIEW:
-                self._hidden_depth = 1
             case StyledPart.TYPESET:
                 self._typeset(tag, attributes)
+            case StyledPart.SPOKEN if tag not in HEADINGS and self._box.tag not in CELLS:
+                # Headings may be hidden as a whole; the words in a cell say what a sign in it shows.
+                self._hidden_depth = 1
+                self._capture(self._add_spoken)
+            case _:
+                return self._sign_starts(part, tag)
+        return True
+
+    def _sign_starts(self, part: StyledPart, tag: str) -> bool:
+        """Apply that an element is a formula or has signs that the style sheet writes; return as above."""
+        match part:
             case StyledPart.SOURCE:
                 self._is_typeset = True
-                return False
             case StyledPart.CLASSIFIER if tag == "span" and not self._verbatim:
                 self._text.begin_classifier()
-                return False
             case StyledPart.SEPARATOR if tag == "span" and not self._verbatim:
                 self._ends.append(partial(self._text.end_separator, len(self._pieces)))
+                return True
             case _:
-                return False
-        return True
+                pass
+        return False
+
+    def _hides(self, part: StyledPart, tag: str) -> bool:
+        """Return whether an element is not shown, or not a part of the code that it is in."""
+        match part:
+            case StyledPart.GUTTER:
+                return self._verbatim > 0 and tag not in CODE_ROOTS
+            case StyledPart.GUTTER_CELL:
+                return (self._verbatim > 0 or tag in CELLS) and tag not in CODE_ROOTS
+            case _:
+                return part is StyledPart.PREVIEW
 
     def _block_ends(self) -> None:
         if self._pieces:
@@ -263,6 +292,11 @@ class BoxReader:
         """Add a formula that the page calls drawn, but that has only its TeX."""
         if "\\" in text or "$" in text:
             self._is_typeset = True
+            self.data(text)
+
+    def _add_spoken(self, text: str) -> None:
+        """Add signs that style sheets draw in another way, such as the plus of a mixed fraction; leave out words."""
+        if not any(map(str.isalnum, text)):
             self.data(text)
 
     def _capture(self, receiver: Callable[[str], None]) -> None:

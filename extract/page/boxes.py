@@ -20,6 +20,7 @@ MAX_ELEMENTS = 300_000
 """
 DEEPEST = 255
 """Boxes around a box at most; a deeper element belongs to the innermost of them."""
+HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 _COMMAS = re.compile("[\u060c\ufe50\ufe10\ufe11\u2e41\u2e34\u2e32\uff0c\u3001]")
 
@@ -103,6 +104,15 @@ class Box:
         self.language = ""
         """The language of code; empty if the page states none."""
 
+    def is_in_comments(self) -> bool:
+        """Return whether the names of the box, or of one around it, suggest readers' comments."""
+        box: Box | None = self
+        while box is not None:
+            if box.comments:
+                return True
+            box = box.parent
+        return False
+
     def __repr__(self) -> str:
         return f"<box {self.number}: {self.tag}, blocks {self.first} to {self.last}>"
 
@@ -111,8 +121,9 @@ class MetadataElement(NamedTuple):
     """An element that states a fact about the page."""
 
     tag: str
-    """`html`, `meta`, `link`, `a`, `title`, `time`, `author`, `author link`, `neighbour link`, or `script`
-    of JSON-LD."""
+    """`html`, `meta`, `link`, `a`, `title`, `time`, `author`, `author link`, `neighbour link`, `user` of a forum, or
+    `script` of JSON-LD.
+    """
     attributes: Mapping[str, str]
     text: str = ""
     block: int = 0

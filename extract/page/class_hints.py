@@ -66,8 +66,11 @@ _NEUTRAL = (
     r"(?:[a-z]+[-_]){0,2}(?:comments?|side-?bar|header|footer|menu|nav|banner|modal|popup|cookies?)[-_]"
     r"(?:open(?:ed)?|closed?|enabled|disabled|active|inactive|fixed|sticky|visible|hidden|on|off|allowed)$"
     r"|elementor|(?:has|with|without|no|show|hide)[-_]?(?:side-?bar|skyscraper|banner|header|footer|menu|ads?)"
+    r"|overflow-(?:[xy]-)?(?:hidden|scroll|auto|visible|clip)$"
 )
-"""Names of page builders, and names that state which parts a layout has and in which state they are."""
+"""Names of page builders, and names that state which parts a layout has, in which state they are, or how a box is cut
+off.
+"""
 _CONTENT = (
     r"(?:(?:main|page|body|article|doc|docs|documentation|rst|md|mw|api|wiki|section)[-_]?)?contents?(?:[-_]?(?:text|body|area))?$"
     r"|(?:main|main-?body|body|docs?-body|document|documentation|bodywrapper|theme-doc-markdown|mw-parser-output)$"
@@ -189,10 +192,9 @@ def _name(name: str, first: bool) -> int:
     """Return the hints of one name as bits. They are cached by name, because there are far fewer names than sets of
     names.
     """
-    if "[" in name or "]" in name:
-        return (
-            0  # Tailwind's own selectors and values, such as [&_figcaption]:mt-0, say nothing of the element
-        )
+    if "[" in name or "]" in name or ":" in name:
+        # Tailwind's names with selectors, values and conditions say nothing, such as [&_figcaption]:mt-0 and md:hidden.
+        return 0
     found = 0
     for index in _PATTERNS.Match(name) or ():
         found |= _BITS[index]

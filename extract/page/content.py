@@ -10,7 +10,7 @@ from functools import partial
 from itertools import accumulate, islice, takewhile
 
 from extract.page import cues, trim
-from extract.page.boxes import Block, Box, ParsedPage
+from extract.page.boxes import HEADINGS, Block, Box, ParsedPage
 from extract.page.headline import AHEAD, heading_of_page, headline
 from extract.page.last_resort import choose_little, is_stray
 from extract.page.main_element import whole_main
@@ -37,7 +37,6 @@ LONG, FAIR = 80, 40
 """Minimum characters of a block that reads like text: in general, and if it ends like a sentence."""
 MAX_LINKED = 0.33
 """Maximum share of links in the characters of a block that reads like text."""
-HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 CLEANED = frozenset(("form", "fieldset", "table", "ul", "ol", "div", "section", "dl", "header"))
 """Tags of boxes that may be clutter within the content."""
 MAX_DIALOG = 1_500
@@ -231,7 +230,11 @@ def _content(
         top = _widen(scores, top)
     blocks = scores.page.blocks
     taken = [False] * len(blocks)
-    for box in (*_other_text_boxes(scores, top, title), *_siblings(scores, top)):
+    for box in (
+        *_other_text_boxes(scores, top, title),
+        *_further_parts(scores, top),
+        *_siblings(scores, top),
+    ):
         taken[box.first : box.last] = scores.live[box.first : box.last]
     if cleaned:
         for box in scores.page.boxes:
@@ -308,6 +311,31 @@ def _siblings(scores: Scores, top: Box) -> Iterator[Box]:
             heading, has_begun = None, True
         else:
             heading = box if has_begun and box.tag in HEADINGS else None
+
+
+def _further_parts(scores: Scores, top: Box) -> Iterator[Box]:
+    """Yield the boxes elsewhere in the same article that are further sections like the best one, but no copy of a part:
+    templates have parts for small screens too.
+    """
+    if not top.names:
+        return
+    blocks, article = scores.page.blocks, _article_of(top)
+    shown = {block.text for block in blocks[top.first : top.last]}
+    for box in scores.page.boxes:
+        if (
+            _is_section_like(scores, box, top)
+            and (box.last <= top.first or box.first >= top.last)
+            and box.parent is not top.parent
+            and _article_of(box) is article
+        ):
+            texts = [block.text for block in blocks[box.first : box.last]]
+            if sum(len(text) for text in texts if text in shown) < NEARLY_ALL * sum(map(len, texts)):
+                shown.update(texts)
+                yield box
+
+
+def _article_of(box: Box) -> Box | None:
+    return next((around for around in ancestors(box) if around.tag == "article"), None)
 
 
 def _is_section_like(scores: Scores, box: Box, top: Box) -> bool:

@@ -40,10 +40,14 @@ MAX_LINE_NUMBER_LENGTH = 9
 
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _PANEL_NAMES = re.compile(r"accordion|(?<!border-)collaps", re.IGNORECASE)
-_REACT_PART = re.compile(r"S:[0-9a-f]+")
 _ORDINAL = re.compile(r"-?[0-9]{1,9}")
 _BYLINE = re.compile(
     r"(?:^|[\s_-])(?:author|byline|by-line|fn|writer)(?:$|[\s_-]?name)|(?:^|\s)(?:author|byline)\s|(?:post|entry|article)-?author",
+    re.IGNORECASE,
+)
+
+_USER = re.compile(
+    r"(?:^|[\s_-])(?:big|mobile)?user-?name(?:$|[\s_-])|(?:^|\s)(?:postuser-name|poster(?:[_-]?name)?|user)(?:$|\s)",
     re.IGNORECASE,
 )
 
@@ -112,7 +116,7 @@ def _mark_main(box: Box) -> None:
 
 
 def stated_fact(attributes: Mapping[str, str]) -> str | None:
-    """Return `time` or `author` if the element states a day or an author; return None for any other."""
+    """Return `time`, `author` or `user` if the element states a day, an author, or a user of a forum, or None."""
     property_ = attributes.get("itemprop")
     if property_ in DATE_PROPERTIES:
         return "time"
@@ -122,7 +126,14 @@ def stated_fact(attributes: Mapping[str, str]) -> str | None:
         or ("rel" in attributes and "author" in attributes["rel"].lower().split())
     ):
         return "author"
+    if "class" in attributes and _names_user(attributes["class"]):
+        return "user"
     return None
+
+
+@lru_cache(maxsize=1 << 12)
+def _names_user(class_: str) -> bool:
+    return _USER.search(class_) is not None
 
 
 @lru_cache(maxsize=1 << 12)
@@ -149,10 +160,8 @@ def is_hidden(attributes: Mapping[str, str]) -> bool:
 
 
 def is_hidden_for_good(attributes: Mapping[str, str]) -> bool:
-    """Return whether an attribute hides a box, unless another one says that a reader or React shows it later.
-
-    A reader opens the panels of tabs and accordions; those are labelled regions in WAI-ARIA's pattern. React sends
-    parts of a page late, in hidden elements that it moves to their places.
+    """Return whether an attribute hides a box, unless another one says that it is a panel of tabs or of an accordion,
+    which a reader opens; those are labelled regions in WAI-ARIA's pattern.
     """
     role = attributes.get("role")
     return is_hidden(attributes) and not (
@@ -160,5 +169,4 @@ def is_hidden_for_good(attributes: Mapping[str, str]) -> bool:
         or (role == "region" and "aria-labelledby" in attributes)
         or _PANEL_NAMES.search(attributes.get("class", "")) is not None
         or _PANEL_NAMES.search(attributes.get("id", "")) is not None
-        or _REACT_PART.fullmatch(attributes.get("id", "")) is not None
     )

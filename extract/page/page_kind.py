@@ -105,9 +105,14 @@ def page_kind(meta: Mapping[str, str], json_ld: Iterable[Mapping[str, Any]], url
         if (found := _TYPES.get(name)) and not (name == "question" and "faqpage" in stated_types):
             return found
     stated = _OPEN_GRAPH.get(meta.get("og:type", "").lower())
+    if stated == "article" and (
+        "collectionpage" in stated_types
+        or ("article:modified_time" in meta and "article:published_time" not in meta)
+    ):
+        stated = None
     by_address = next((kind for kind, pattern in _PATHS if pattern.search(url)), None)
-    if stated == "article" and by_address == "discussion":
-        return "discussion"  # the software of forums says so of every page
+    if stated == "article" and by_address in {"discussion", "reference"}:
+        return by_address  # the software of forums says so of every page
     return stated or by_address or "page"
 
 

@@ -1,7 +1,7 @@
 """Read a page into boxes and blocks while it is parsed; no tree is built.
 
-1. Invisible elements are left out: scripts, styles, controls, drawings, and elements that an attribute hides, unless a
-   reader opens them or React shows them later. A button that the page does not close does not hide what follows.
+1. Invisible elements are left out: scripts, styles, controls, drawings, words for screen readers, and elements that an
+   attribute hides, unless a reader opens them. A button that the page does not close does not hide what follows.
 2. Elements that state facts about the page are collected for `extract.facts`: <meta>s, links with a relation,
    titles, and scripts of JSON-LD.
 3. A formula becomes TeX between dollar signs: the TeX that the page has (in MathML, MathJax, KaTeX or the text of an
@@ -23,8 +23,8 @@ from extract.notation.formulas import is_drawing, rewrite_delimiters, write_form
 from extract.notation.inline_markdown import ELEMENTS, ENDS, LINK, TARGET_END
 from extract.notation.styled_parts import BOX_PARTS, styled_part
 from extract.notation.superscripts import BEGIN as SUPERSCRIPT
-from extract.page.box_reader import BoxReader, end_of_box, end_of_link
-from extract.page.boxes import MAX_ELEMENTS, Block, Box, MetadataElement, ParsedPage
+from extract.page.box_reader import BoxReader, both_ends, end_of_box, end_of_link
+from extract.page.boxes import HEADINGS, MAX_ELEMENTS, Block, MetadataElement, ParsedPage
 from extract.page.element_attributes import FACTUAL, is_hidden, stated_fact
 
 INLINE = frozenset((
@@ -36,7 +36,7 @@ INVISIBLE_TAGS = frozenset((
     "applet", "area", "audio", "basefont", "canvas", "figcaption", "frame", "frameset", "map", "marquee",
     "noembed", "option", "param", "rp", "source", "style", "svg", "track",
 ))  # fmt: skip
-LINES = frozenset(("p", "h1", "h2", "h3", "h4", "h5", "h6", "dt"))
+LINES = HEADINGS | {"p", "dt"}
 """Tags of boxes whose contents are one line, whatever elements they have."""
 PANEL_HEADINGS = LINES - {"p"}
 """Tags of boxes that may be the heading of a panel, with a button that opens it."""
@@ -105,6 +105,8 @@ class Reader(BoxReader):
                 self._custom(tag, attributes)
             else:
                 self._block(tag, attributes)
+            if attributes and attributes.get("itemprop") == "author":
+                self._author_box_starts(attributes)
         else:
             start(self, tag, attributes)
 
@@ -180,7 +182,7 @@ class Reader(BoxReader):
         self._inline(tag, attributes)
         if not self._hidden_depth and not self._verbatim:
             self._text.begin_mark(ELEMENTS[tag])
-            self._ends[-1] = _both(self._ends[-1], self._mark_ends[ELEMENTS[tag]])
+            self._ends[-1] = both_ends(self._ends[-1], self._mark_ends[ELEMENTS[tag]])
 
     def _fact_end(self, attributes: Mapping[str, str]) -> Callable[[], None] | None:
         """Return what to call at the end of an inline element that states an author or a day; return None for any
@@ -192,17 +194,23 @@ class Reader(BoxReader):
         return partial(self._fact_ends, tag, dict(attributes), len(self.blocks), len(self._pieces))
 
     def _fact_ends(self, tag: str, attributes: Mapping[str, str], blocks: int, pieces: int) -> None:
-        if len(self.blocks) == blocks and not (tag != "time" and self._is_comment()):
+        if len(self.blocks) == blocks and not (tag != "time" and self._box.is_in_comments()):
             text = " ".join("".join(self._pieces[pieces:]).split())
             self.metadata.append(MetadataElement(tag, attributes, text[:MAX_FACT_LENGTH], blocks))
 
-    def _is_comment(self) -> bool:
-        box: Box | None = self._box
-        while box is not None:
-            if box.comments:
-                return True
-            box = box.parent
-        return False
+    def _author_box_starts(self, attributes: Mapping[str, str]) -> None:
+        """Note that the element just started is marked as the author, if it has become a box."""
+        if not self._hidden_depth and self._ends[-1] is end_of_box:
+            self._ends[-1] = partial(self._author_box_ends, dict(attributes), len(self.blocks))
+
+    def _author_box_ends(self, attributes: Mapping[str, str], first: int) -> None:
+        """End a box that is marked as the author; its first line is the name."""
+        is_comment = self._box.is_in_comments()
+        self._block_ends()
+        if len(self.blocks) > first and not is_comment:
+            self.metadata.append(
+                MetadataElement("author", attributes, self.blocks[first].text[:MAX_FACT_LENGTH], first)
+            )
 
     def _superscript(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._inline(tag, attributes)
@@ -256,7 +264,7 @@ class Reader(BoxReader):
         if self._has_marks and not self._verbatim:
             self._text.begin_mark(LINK, "%20".join(href.split()) + TARGET_END)
             end = self._ends[-1]
-            self._ends[-1] = _both(self._link_ends if end is end_of_link else end, self._mark_ends[LINK])
+            self._ends[-1] = both_ends(self._link_ends if end is end_of_link else end, self._mark_ends[LINK])
 
     def _link_ends(self) -> None:
         self._links -= 1
@@ -398,18 +406,6 @@ def _with_delimiters(block: Block) -> Block:
         return block
     text, marked = rewrite_delimiters(block.text), rewrite_delimiters(block.marked, is_marked=True)
     return Block(block.box, text, block.link, marked)
-
-
-def _both(first: Callable[[], None] | None, second: Callable[[], None]) -> Callable[[], None]:
-    """Return what to call at the end of an element that has two meanings."""
-    if first is None:
-        return second
-
-    def end() -> None:
-        first()
-        second()
-
-    return end
 
 
 def read_page(html: bytes, *, reveals: bool = False, marks: bool = False) -> ParsedPage | None:

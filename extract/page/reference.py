@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate, islice
 
 from extract.page import trim
-from extract.page.boxes import Block, Box, ParsedPage
+from extract.page.boxes import HEADINGS, Block, Box, ParsedPage
 from extract.page.class_hints import ALWAYS_UNLIKELY, LIKELY
 from extract.page.headline import AHEAD, headline
 from extract.page.scores import ancestors, excluded_boxes
@@ -20,7 +20,6 @@ NEARLY_ALL = 0.9
 MAX_COMMENTS = 0.3
 """Share of the page's text from which on a box is content, although its names suggest readers' comments."""
 NAVIGATION = frozenset(("nav", "footer", "aside"))
-HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 MAX_LINKED = 4
 """Size of a block with a link to a page beside this one at most, relative to its links; it has words such as Next."""
 MAX_NEIGHBOURS = 250

@@ -45,27 +45,29 @@ def close_title(body: bytes) -> bytes | None:
 
 def choose_unseen(
     chosen: list[Block], page: ParsedPage, body: bytes, article: str, title: str, kind: PageKind
-) -> list[Block]:
-    """Return the content of the page, shown or not. `chosen` is what it shows, and `article` its `articleBody`."""
+) -> tuple[list[Block], ParsedPage | None]:
+    """Return the content of the page, shown or not; and if it is hidden, the page read with its hidden elements.
+    `chosen` is what the page shows, and `article` its `articleBody`.
+    """
     if len(article) >= MIN_CHARACTERS:
         words = set(article.split())
         shown = {word for block in chosen for word in block.text.split()}
         if len(words & shown) < MAX_COVERED * len(words):
-            return _article_blocks(article)
+            return _article_blocks(article), None
     shown_size = characters(chosen)
     if shown_size < MAX_SHOWN and page.concealed >= max(MIN_CHARACTERS, shown_size):
         revealed = page_reader.read_page(body, reveals=True, marks=page.has_marks)
         if revealed is not None and (found := choose_content(revealed, title, kind)):
             if _is_hidden(page, found, title, kind):
-                return found
+                return found, revealed
             total = characters(found)
             if (
                 total >= max(MIN_CHARACTERS, MIN_RATIO * shown_size)
                 and _running(found) >= MIN_RUNNING * total
                 and _continues(found, chosen)
             ):
-                return found
-    return chosen
+                return found, revealed
+    return chosen, None
 
 
 def _is_hidden(page: ParsedPage, found: list[Block], title: str, kind: PageKind) -> bool:

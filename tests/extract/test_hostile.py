@@ -57,6 +57,17 @@ def page(body):
         "<pre>" + "`" * MANY,
         "<pre><div>x</div></pre>" * (MANY // 4),
         "<title>x</title>" * MANY,
+        '<div hidden id="S:0">' * (MANY // 4),
+        "".join(
+            f'<template id="B:{n:x}"></template><div hidden id="S:{n:x}">x</div>' for n in range(MANY // 4)
+        ),
+        "".join(
+            f'<div hidden id="S:{n:x}"><template id="P:{n + 1:x}"></template></div>' for n in range(MANY // 4)
+        )
+        + '<template id="P:0"></template>',
+        "<!--$?-->" * MANY + '<template id="B:0"></template><div hidden id="S:0">x</div>',
+        "<div itemprop=author>" * MANY,
+        ("<div class=a><div class=text>" + f"<p>{SENTENCE * 4}</p>" + "</div></div>") * 5_000,
     ],
     ids=lambda body: body[:30],
 )

@@ -123,6 +123,13 @@ def test_authors_in_json_ld(stated):
     assert linked(author=stated).author.value == "Ada"
 
 
+def test_the_author_of_a_question():
+    nodes = {"@type": "QAPage", "mainEntity": {"@type": "Question", "author": {"name": "ada_1815"}}}
+    assert (
+        facts(f'<script type="application/ld+json">{json.dumps(nodes)}</script>').author.value == "ada_1815"
+    )
+
+
 def test_an_author_whom_json_ld_names_elsewhere():
     graph = [
         {"@type": "WebPage", "author": {"@id": "#ada"}},
@@ -304,6 +311,18 @@ def test_a_day_in_the_address_is_that_of_publication():
         ("<meta name=author content='Institute of Sea and Ice Studies'>", "Institute of Sea and Ice Studies", "meta"),
         ("<meta name=author content=ada@example.org><p class=byline>By Ada Byron", "Ada Byron", "class byline"),
         ("<p><span class=author>Powered by</span> <span class=author>Ada Byron</span>", "Ada Byron", "marked author"),
+        ("<div itemprop=author><a href=/ada>Ada Byron</a><div>12 badges</div></div>", "Ada Byron", "marked author"),
+        ("<div itemprop=author hidden>Bo Li</div><p>By Ada Byron", "Ada Byron", "line"),
+        ("<div class=comments><div itemprop=author>Troll</div></div>", "", ""),
+        ("<p><span itemprop=author>ada_1815</span>", "ada_1815", "marked author"),
+        ("<p><span class=username>ada_1815</span>", "", ""),
+        ("<meta name=generator content=phpBB><p><a class=username>ada_1815</a><p><a class=username>bo</a>",
+         "ada_1815", "first user"),
+        ("<meta name=author content=Administrator><meta name=author content='Ada Byron'>", "Ada Byron", "meta"),
+        ("<meta name=author content='Ada Byron'><meta name=author content=ada-byron>", "Ada Byron", "meta"),
+        ("<meta name=author content='Ada Byron,Bo Li'>", "Ada Byron; Bo Li", "meta"),
+        (HEADLINE + "<p>By Ada Byron May 4, 2020</p>", "Ada Byron", "beside headline"),
+        (HEADLINE + "<p>By April Byron » Tue Aug 27, 2019 1:47 am</p>", "April Byron", "beside headline"),
     ],
 )  # fmt: skip
 def test_people_count_before_organisations(markup, author, source):

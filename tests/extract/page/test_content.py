@@ -137,6 +137,35 @@ def test_further_sections_like_the_best_one_are_content_with_the_headings_betwee
     assert [each for each in found if each.startswith("Part")][-2:] == ["Part 1", "Part 2"]
 
 
+PART = "<div class=column><div><img src=a></div><div class=text>{}</div></div>"
+"""A part of an article in a grid, beside a picture."""
+FURTHER = f"<p>{' '.join(SENTENCES[:3])}</p>"
+
+
+def test_further_parts_of_an_article_are_content_wherever_they_are():
+    article = PART.format(ARTICLE * 3)
+    parts = "".join(
+        f"<section>{PART.format(FURTHER.replace('harbour', word))}</section>" for word in ("pier", "quay")
+    )
+    found = chosen(f"<article><h1>{TITLE}</h1>{article}{parts}</article>", kind="article")
+    assert [sum(word in each for each in found) for word in ("pier lay", "quay lay")] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        f"<section>{PART.format(ARTICLE)}</section>",
+        f"</article><article>{PART.format(FURTHER)}",
+        f"<aside>{PART.format(FURTHER)}</aside>",
+        f"<section>{PART.replace('text', 'note').format(FURTHER)}</section>",
+    ],
+    ids=["a copy for small screens", "another article", "an aside", "another sort"],
+)
+def test_these_are_no_further_parts_of_an_article(other):
+    found = chosen(f"<article><h1>{TITLE}</h1>{PART.format(ARTICLE)}{other}</article>", kind="article")
+    assert found == [TITLE, *SENTENCES]
+
+
 def test_a_heading_within_a_box_of_its_own_is_content():
     body = f"<div>{ARTICLE}<h3 class=title-link><div class=title-name>1.1 Ice</div></h3>{ARTICLE}</div>"
     assert "1.1 Ice" in chosen(body)

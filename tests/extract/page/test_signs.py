@@ -18,6 +18,9 @@ from extract.page.class_hints import ALWAYS_UNLIKELY, DOUBTFUL, LIKELY, LONGEST,
         ("post-meta", "", 0),
         ("Article ARTICLE-Body", "", 25),
         ("xyzzy", "plugh", 0),
+        ("overflow-hidden", "", 0),
+        ("overflow-x-scroll lg:hidden dark:text-white", "", 0),
+        ("hidden", "", -25),
     ],
 )
 def test_each_name_weighs_for_content_or_against_it(class_, id_, weight):
@@ -39,6 +42,7 @@ def test_each_name_weighs_for_content_or_against_it(class_, id_, weight):
         ("main-content", 0),
         ("article-sidebar", 0),
         ("with-sidebar", 0),
+        ("md:sidebar", 0),
         ("has-banner", 0),
         ("elementor-widget", 0),
     ],

@@ -51,6 +51,14 @@ def test_hidden_text_is_read_if_the_page_shows_hardly_any(hidden):
     )
 
 
+def test_hidden_text_has_its_author_and_its_day():
+    byline = "<p>By <span itemprop=author>Marta Holm</span>, <time itemprop=datePublished datetime=2020-03-04>4.3.</time>"
+    found = extract(
+        f"<p>Please switch on scripts.</p><noscript>{byline}{ARTICLE}</noscript>", "https://example.org/"
+    )
+    assert (expect(Extraction, found).author, expect(Extraction, found).date) == ("Marta Holm", "2020-03-04")
+
+
 def test_an_article_behind_a_pay_wall_continues_its_teaser():
     hidden = "".join(f"<p>{each}</p>" for each in SENTENCES[1:])
     assert text_of(f"<article>{TEASER}<div class=rest style='display: none'>{hidden}</div></article>") == BODY
