@@ -19,7 +19,7 @@ from extract.engines.page_engine import EngineFacts, PageEngine
 from extract.extraction import Extraction
 from extract.facts.page_facts import PageFacts, complete_facts, read_page_facts
 from extract.late_parts import move_late_parts
-from extract.page import content, page_kind, page_reader, unseen
+from extract.page import content, page_reader, unseen
 from extract.page.boxes import MAX_ELEMENTS, Block, MetadataElement, ParsedPage
 from extract.page.page_kind import PageKind
 from extract.rights import METAS
@@ -117,7 +117,7 @@ def _own_text(
     page: ParsedPage, html: bytes, facts: PageFacts, url: str, write: Callable[[list[Block]], str]
 ) -> tuple[str, PageFacts, PageKind]:
     """Return the text that `extract.page` chooses of a page, the facts with those of hidden content, and the kind."""
-    kind = page_kind.kind_by_contents(facts.kind, facts.page_title, page)
+    kind = facts.kind
     chosen = content.choose_content(page, facts.page_title, kind)
     chosen, revealed = unseen.choose_unseen(chosen, page, html, facts.article_body, facts.page_title, kind)
     if not chosen and kind in {"article", "page"}:

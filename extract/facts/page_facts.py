@@ -21,7 +21,7 @@ from extract.facts.page_title import MAX_TITLE_LENGTH, choose_title
 from extract.facts.stated import Stated
 from extract.page.boxes import MetadataElement, ParsedPage
 from extract.page.headline import heading_of_page, headline
-from extract.page.page_kind import PageKind, page_kind
+from extract.page.page_kind import PageKind, kind_by_contents, page_kind
 from extract.references import unescape
 
 MAX_ADDRESS_LENGTH = 2_000
@@ -95,7 +95,7 @@ def read_page_facts(page: ParsedPage, url: str, meta_names: Container[str]) -> P
     whole = next(filter(None, (" ".join(text.split()) for text in titles)), "") or meta.get("og:title", "")
     language = _language(elements, meta)
     sites = list(_sites(meta, nodes, url))
-    kind = page_kind(meta, nodes, url)
+    kind = kind_by_contents(page_kind(meta, nodes, url), whole[:MAX_TITLE_LENGTH], page)
     # Both are read only as far as they are needed.
     lines_for_author, lines_for_date = tee(_beside_headline(page, whole))
     return PageFacts(

@@ -65,6 +65,7 @@ class Box:
         "is_navigation",
         "is_post",
         "is_reference",
+        "is_thread",
         "language",
         "last",
         "names",
@@ -89,7 +90,8 @@ class Box:
         """Elements of each sort directly in the box, without those of its child boxes."""
         self.weight = 0
         self.unlikely = 0.0
-        self.comments = self.is_boilerplate = self.is_content = self.is_reference = self.is_post = False
+        self.comments = self.is_boilerplate = self.is_content = False
+        self.is_reference = self.is_post = self.is_thread = False
         """See `extract.page.class_hints`."""
         self.is_navigation = False
         """Whether the page marks the box as `nav`, `aside` or `footer`, by its tag, its role or its name."""

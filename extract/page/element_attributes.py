@@ -47,7 +47,7 @@ _BYLINE = re.compile(
 )
 
 _USER = re.compile(
-    r"(?:^|[\s_-])(?:big|mobile)?user-?name(?:$|[\s_-])|(?:^|\s)(?:postuser-name|poster(?:[_-]?name)?|user)(?:$|\s)",
+    r"(?:^|[\s_-])(?:big|mobile)?user-?name(?:$|[\s_-])|(?:^|\s)(?:postuser-name|poster(?:[_-]?name)?|(?:hn)?user|u-author)(?:$|\s)",
     re.IGNORECASE,
 )
 
@@ -90,7 +90,7 @@ def _apply_measures(box: Box, attributes: Mapping[str, str]) -> None:
 
 def _apply_hints(box: Box, hints: ClassHints) -> None:
     """Set what differs from the defaults of a box, which few hints do."""
-    weight, unlikely, comments, is_boilerplate, is_content, is_reference, is_post = hints
+    weight, unlikely, comments, is_boilerplate, is_content, is_reference, is_post, is_thread = hints
     if weight:
         box.weight = weight
     if is_boilerplate:
@@ -101,6 +101,8 @@ def _apply_hints(box: Box, hints: ClassHints) -> None:
         box.is_reference = True
     if is_post:
         box.is_post = True
+    if is_thread:
+        box.is_thread = True
     if (unlikely or comments) and box.tag not in NEVER_UNLIKELY:
         box.unlikely, box.comments = unlikely, comments
         box.is_navigation = unlikely == ALWAYS_UNLIKELY and not comments

@@ -77,9 +77,14 @@ PARTS_OF_BOOKS = frozenset(("chapter", "section", "subsection", "appendix"))
 
 
 def kind_by_contents(kind: PageKind, title: str, page: ParsedPage) -> PageKind:
-    """Return `reference` for a page that states no kind if its title names a manual, if its boxes have names that
-    tools for documentation give, or if it states which chapters the book has that it belongs to.
+    """Return what the contents of a page show of its kind, or else `kind`.
+
+    A page or an article is a discussion if its boxes have names that sites give to the comments on a link. A page that
+    states no kind is a reference if its title names a manual, if its boxes have names that tools for documentation
+    give, or if it states which chapters the book has that it belongs to.
     """
+    if kind in {"page", "article"} and any(box.is_thread for box in page.boxes):
+        return "discussion"
     if kind == "page" and (
         _MANUAL.search(title)
         or any(box.is_reference for box in page.boxes)

@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.page_kind import page_kind
+from extract.page.boxes import ParsedPage
+from extract.page.page_kind import kind_by_contents, page_kind
+from extract.page.page_reader import read_page
+from tests.expect import expect
 
 URL = "https://example.org/2020/a-page"
 
@@ -47,6 +50,17 @@ URL = "https://example.org/2020/a-page"
 )
 def test_who_says_what_a_page_is(meta, linked, url, found):
     assert page_kind(meta, linked, url) == found
+
+
+@pytest.mark.parametrize(
+    ("stated", "kind"),
+    [("page", "discussion"), ("article", "discussion"), ("product", "product"), ("reference", "reference")],
+)
+def test_the_comments_on_a_link_are_a_discussion(stated, kind):
+    page = expect(
+        ParsedPage, read_page(b"<table class=fatitem><tr><td>A link</table><tr class=comtr><td>A comment")
+    )
+    assert kind_by_contents(stated, "A link", page) == kind
 
 
 def test_the_tool_that_made_a_page_counts_before_what_it_calls_itself_and_that_before_its_address():
