@@ -25,6 +25,7 @@ UNLIKELY_ROLES = frozenset(
 MARKS = UNLIKELY_TAGS | {"main"}
 """Tags that alone say what a box is."""
 MAIN_PROPERTIES = frozenset(("articleBody", "mainContentOfPage"))
+POST_PROPERTIES = frozenset(("text", "commentText"))
 NEVER_UNLIKELY = frozenset(("body", "html", "article", "main", "blockquote"))
 DATE_PROPERTIES = frozenset(("datePublished", "dateCreated", "dateModified"))
 CELLS = frozenset(("td", "th"))
@@ -75,6 +76,8 @@ def apply_attributes(box: Box, attributes: Mapping[str, str]) -> None:
             _mark_main(box)
         if attributes.get("itemprop") in MAIN_PROPERTIES:
             box.is_main = True
+        elif attributes.get("itemprop") in POST_PROPERTIES:
+            box.is_post = True
     if box.tag in MEASURED:
         _apply_measures(box, attributes)
 

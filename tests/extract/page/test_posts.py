@@ -37,8 +37,11 @@ ADDRESSES = (
 )
 
 
-def lines_of(template, *, head="", url=ADDRESSES[0]):
-    thread = "".join(template.format(member=MEMBER, post=post) for post in POSTS)
+def lines_of(template, **page):
+    return lines_of_thread("".join(template.format(member=MEMBER, post=post) for post in POSTS), **page)
+
+
+def lines_of_thread(thread, *, head="", url=ADDRESSES[0]):
     rules = (
         "<div class=rules><p>Be kind to each other, and do not sell boats here, or anything else.</p></div>"
     )
@@ -54,6 +57,15 @@ def lines_of(template, *, head="", url=ADDRESSES[0]):
 def test_every_post_is_there_once_and_in_order(software):
     lines = [line.removeprefix("- ") for line in lines_of(SOFTWARE[software])]
     assert lines == ["Ice in the harbour", *POSTS]
+
+
+def test_microdata_marks_posts_whose_names_say_nothing():
+    names = ("ash", "birch", "elm", "oak")
+    posts = (
+        f"{MEMBER}<div class={name} itemprop=text>{post}</div>"
+        for name, post in zip(names, POSTS, strict=True)
+    )
+    assert lines_of_thread("".join(posts)) == ["Ice in the harbour", *POSTS]
 
 
 @pytest.mark.parametrize("url", ADDRESSES)
