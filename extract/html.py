@@ -70,10 +70,10 @@ def _extract(
         return Skip(reason="empty_body")
     if (reason := exceeded_bound(text)) is not None:
         return Skip(reason=reason)
-    shown = move_late_parts(body)
+    shown = _with_parts(body)
     page = page_reader.read_page(shown, marks=markdown)
     if page is not None and not page.blocks and (closed := unseen.close_title(body)) is not None:
-        body, shown = closed, move_late_parts(closed)
+        body, shown = closed, _with_parts(closed)
         page = page_reader.read_page(shown, marks=markdown)
     if page is None:
         return Skip(reason="no_text")
@@ -111,6 +111,12 @@ def _extract(
         canonical_url=facts.canonical_url,
         metas=facts.metas,
     )
+
+
+def _with_parts(body: bytes) -> bytes:
+    """Return a page with its late parts in their places, unless it exceeds a bound then."""
+    moved = move_late_parts(body)
+    return body if moved is not body and exceeded_bound(moved.decode()) is not None else moved
 
 
 def _own_text(

@@ -1,7 +1,8 @@
 """Read the nodes of a page's JSON-LD (schema.org). Pure."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from extract.page.boxes import MetadataElement
@@ -68,18 +69,25 @@ def of_type(nodes: Iterable[Node], name: str) -> Iterator[Node]:
     return (node for node in nodes if name in types(node))
 
 
-def names(value: Any, nodes: Iterable[Node] = ()) -> Iterator[str]:
+def names_by_id(nodes: Iterable[Node]) -> dict[str, Any]:
+    """Return the name of each node that has an `@id`; of several with the same one, that of the first."""
+    found: dict[str, Any] = {}
+    for node in nodes:
+        if isinstance(id_ := node.get("@id"), str) and "name" in node:
+            found.setdefault(id_, node["name"])
+    return found
+
+
+def names(value: Any, by_id: Mapping[str, Any] = MappingProxyType({})) -> Iterator[str]:
     """Yield the names in the value of a property such as `author`: strings, nodes, or lists of them. A node that has
-    only an `@id` has the name of the one in `nodes` with the same `@id`.
+    only an `@id` has the name that `by_id` has for it (`names_by_id`).
     """
     for each in value if isinstance(value, list) else [value]:
         name = each
         if isinstance(each, dict):
             name = each.get("name")
-            if name is None and (stated := each.get("@id")) is not None:
-                name = next(
-                    (node["name"] for node in nodes if node.get("@id") == stated and "name" in node), None
-                )
+            if name is None and isinstance(stated := each.get("@id"), str):
+                name = by_id.get(stated)
         for one in name if isinstance(name, list) else [name]:
             if isinstance(one, str):
                 yield one

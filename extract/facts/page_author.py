@@ -7,7 +7,7 @@ bylines or beside the headline that begin like one.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from extract.facts.json_ld import Node, names, of_article, of_type
+from extract.facts.json_ld import Node, names, names_by_id, of_article, of_type
 from extract.facts.stated import NOTHING, Stated
 from extract.references import unescape
 
@@ -20,6 +20,12 @@ MAX_STATEMENT_LENGTH = 300
 MAX_AUTHORS = 20
 AUTHOR_LINK = "author link"
 """Source of the text of a link to a page about an author."""
+STATED_AUTHOR = "itemprop author"
+"""Source of the text of an element with this property."""
+FIRST_USER = "first user"
+"""Source of the name of the first user on a page of a forum."""
+MAX_SURNAME_FIRST = 2
+"""Parts between commas that may be the surname and the name of one person, at most."""
 AUTHORS = (
     "author", "article:author", "dc.creator", "dcterms.creator", "dc.contributor", "citation_author",
     "parsely-author", "sailthru.author", "article.author", "authors", "article_author", "article:author_name",
@@ -82,8 +88,11 @@ _SURELY_BY = re.compile(
 _PARTICLES = frozenset(
     ("von", "van", "de", "der", "den", "di", "da", "du", "la", "le", "bin", "al", "el", "dos")
 )
+_PROFESSION = re.compile(
+    r"\b(?:writers?|reporters?|editors?|correspondents?|contributors?|staff|team|times|post)\b", re.IGNORECASE
+)
 _MAIL = re.compile(r"[^\s@]+@[^\s@]+")
-_USER_NAME = re.compile(r"[^\W_][\w.'’-]{0,59}")
+_USER_NAME = re.compile(r"[^\W\d_][\w.'’-]{0,59}")
 """The name of a user, which may have digits and no surname."""
 _CONJUNCTION = re.compile(r" (?:&|and|und|et|y|e|i|en|og|och) ", re.IGNORECASE)
 _COMMA = re.compile(r"\s*,\s*")
@@ -97,7 +106,7 @@ _PLACEHOLDER = re.compile(
 _NOT_NAMES = re.compile(
     r"admin(?:istrator)?|editor|editorial(?: team| staff)?|redaktion|redaccion|redacción|unknown|none|null|user"
     r"|(?:powered|written|published|reviewed)(?: by)?|webmaster|staff|guest|posted|author|autor|by|team|ap|afp|dpa"
-    r"|reuters|comments?|share|print|subscribe|about|link|staff writer"
+    r"|reuters|comments?|share|print|subscribe|about(?: (?:the )?(?:author|us|me))?|link|staff writer"
     r"|view all.*|.*\b(?:magazine|copyright|rights reserved|inc\.?|gmbh|ltd\.?|posts?|articles?|follow|profile)\b.*"
     r"|.*\bread more\b.*|未知|佚名|匿名",
     re.IGNORECASE,
@@ -148,18 +157,22 @@ def _statements(
     """Yield the names of each source, most reliable first."""
     stated = list(metas)
     yield [name for key, text in stated if key in AUTHORS for name in _stated_names(text)], "meta"
+    by_id = names_by_id(nodes)
     people = (
         name
         for key in ("author", "creator")
         for node in (*of_article(nodes), *of_type(nodes, "question"))
-        for name in names(node.get(key), nodes)
+        for name in names(node.get(key), by_id)
     )
     yield [name for text in people for name in _stated_names(text)], "json-ld author"
     labels = dict(stated)
     if _LABEL.fullmatch(labels.get("twitter:label1", "")):
         yield list(_stated_names(labels.get("twitter:data1", ""))), "meta twitter:data1"
     for value, source in marked:
-        yield list(_written_names(value, is_marked=True)), source
+        if source in {STATED_AUTHOR, FIRST_USER} and _USER_NAME.fullmatch(value.strip()):
+            yield [name for name in [value.strip()] if not _PLACEHOLDER.fullmatch(name)], source
+        else:
+            yield list(_written_names(value, is_marked=True)), source
     introduced = False
     for value, source in lines:
         is_byline = (_SURELY_BY if source == "line" else _BY).match(value) is not None
@@ -186,14 +199,26 @@ def _stated_names(text: str) -> Iterator[str]:
         and not name.isdigit()
         and not _MAIL.fullmatch(name)
     ):
-        parts = _AND.split(name) if _CONJUNCTION.search(name) else _COMMA.split(name)
+        parts = _AND.split(name) if _CONJUNCTION.search(name) else _at_commas(name)
         yield from parts if parts and all(map(_is_person, parts)) else [name]
 
 
+def _at_commas(name: str) -> list[str]:
+    """Return the parts between commas; of two with a space between them, the first may be a surname."""
+    parts = _COMMA.split(name)
+    return parts if len(parts) > MAX_SURNAME_FIRST or ", " not in name else [name]
+
+
 def _is_person(name: str) -> bool:
-    """Return whether a name has two to four words, of which none but the particles of surnames is in small letters."""
+    """Return whether a name has two to four words, of which none but the particles of surnames is in small letters, and
+    none is a profession.
+    """
     words = name.split()
-    return 2 <= len(words) <= 4 and all(word[0].isupper() or word in _PARTICLES for word in words)
+    return (
+        2 <= len(words) <= 4
+        and all(word[0].isupper() or word in _PARTICLES for word in words)
+        and not _PROFESSION.search(name)
+    )
 
 
 def _written_names(text: str, *, is_marked: bool = False) -> Iterator[str]:
@@ -201,10 +226,6 @@ def _written_names(text: str, *, is_marked: bool = False) -> Iterator[str]:
     a user, which begins with a small letter.
     """
     stated = text.strip()[:MAX_STATEMENT_LENGTH]
-    if is_marked and _USER_NAME.fullmatch(stated):
-        if not _NOT_NAMES.fullmatch(stated) and not _PLACEHOLDER.fullmatch(stated):
-            yield stated
-        return
     line = _END.sub("", _BY.sub("", stated, count=1)).strip(" ,.:;–-")
     for name in _AND.split(line):
         words = name.split()
@@ -222,5 +243,7 @@ def _written_names(text: str, *, is_marked: bool = False) -> Iterator[str]:
 def _joined(stated: Iterable[str]) -> str:
     found: dict[str, str] = {}
     for name in stated:
-        found.setdefault(_letters(name), name)
+        key = _letters(name)
+        if key not in found or (" " in name and " " not in found[key]):
+            found[key] = name  # not the form that addresses have
     return "; ".join(list(found.values())[:MAX_AUTHORS])

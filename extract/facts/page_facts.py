@@ -15,7 +15,7 @@ from urllib.parse import urljoin, urlsplit
 
 from extract.fact_formats import LANGUAGE, creative_commons
 from extract.facts import json_ld
-from extract.facts.page_author import AUTHOR_LINK, BYLINE_NAMES, choose_author
+from extract.facts.page_author import AUTHOR_LINK, BYLINE_NAMES, FIRST_USER, STATED_AUTHOR, choose_author
 from extract.facts.page_date import DATE_NAMES, choose_date
 from extract.facts.page_title import MAX_TITLE_LENGTH, choose_title
 from extract.facts.stated import Stated
@@ -225,11 +225,11 @@ def _marked_authors(elements: Sequence[MetadataElement], kind: PageKind) -> Iter
     """Yield the names that are marked as authors, and in a discussion that of the first user."""
     for element in elements:
         if element.tag == "author":
-            yield element.text, "marked author"
-    if kind == "discussion":
-        for element in elements:
-            if element.tag == "user":
-                yield element.text, "first user"
+            is_stated = element.attributes.get("itemprop") == "author"
+            yield element.text, STATED_AUTHOR if is_stated else "marked author"
+    users = (element.text for element in elements if element.tag == "user")
+    if kind == "discussion" and (first := next(users, "")):
+        yield first, FIRST_USER
 
 
 def _author_links(elements: list[MetadataElement]) -> Iterator[tuple[str, str]]:

@@ -34,7 +34,7 @@ class StyledPart(Enum):
     """The type of a defined term, before which the style sheet writes a colon."""
     SEPARATOR = auto()
     """An element that the style sheet fills, between two parts of a name."""
-    SPOKEN = auto()
+    SCREEN_READER_TEXT = auto()
     """Words that only screen readers say."""
 
 
@@ -88,7 +88,7 @@ _NAMES = {
             "u-visually-hidden", "screen-reader-text", "screen-reader-only", "screenreader-only", "screen-reader",
             "element-invisible",
         ),
-        StyledPart.SPOKEN,
+        StyledPart.SCREEN_READER_TEXT,
     ),
 }  # fmt: skip
 _LOWER = frozenset((*_NAMES, *map(str.lower, _DRAWN)))

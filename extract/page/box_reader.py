@@ -2,26 +2,35 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import chain
 from typing import Any, ClassVar
 
 from extract.notation.block_text import BlockText, code_text, running_text
 from extract.notation.code_languages import code_language, known_language
 from extract.notation.mathml import MathReader
 from extract.notation.styled_parts import StyledPart, styled_part
-from extract.page.boxes import DEEPEST, HEADINGS, Block, Box, MetadataElement
+from extract.page.boxes import DEEPEST, Block, Box, MetadataElement
 from extract.page.element_attributes import (
     CELLS,
     MARKS,
     apply_attributes,
     apply_tag,
     is_hidden_for_good,
+    is_hidden_from_screen_readers,
     numbers_lines,
 )
 
 CODE_ROOTS = frozenset(("pre", "body", "html", "article", "main", "code"))
 """Tags whose names say something of all that is in them; such an element is neither a listing nor a column of one."""
+MAX_FACT_LENGTH = 200
+"""Characters of the text of an element that states an author or a day, at most."""
 LANGUAGE_REACH = 6
 """Boxes around code whose names may state its language: highlighters wrap a <pre> in a table."""
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, in small letters."""
+    return "".join(filter(str.isalnum, text.lower()))
 
 
 def end_of_box() -> None:
@@ -65,6 +74,8 @@ class BoxReader:
         "_reveals",
         "_text",
         "_verbatim",
+        "_without_shown",
+        "_without_words",
         "blocks",
         "boxes",
         "concealed",
@@ -99,6 +110,10 @@ class BoxReader:
         """Characters of links since the block began, and number of open links."""
         self._verbatim = 0
         """Number of open <pre>s."""
+        self._without_words: tuple[Box, str] = outermost, ""
+        """The last words for screen readers that were left out, in small letters, and the box that they were in."""
+        self._without_shown: Box | None = None
+        """The last box of whose text something was left out that screen readers do not say, but browsers show."""
         self._hidden_depth = 0
         """Number of open elements from the outermost hidden one on; 0 if no open element is hidden."""
         self._captured: list[str] | None = None
@@ -180,6 +195,27 @@ class BoxReader:
         if tag in MARKS:
             apply_tag(box)
 
+    def _author_box_starts(self, attributes: Mapping[str, str]) -> None:
+        """Note that the element just started is marked as the author, if it has become a box."""
+        if not self._hidden_depth and self._ends[-1] is end_of_box:
+            facts, blocks = len(self.metadata), len(self.blocks)
+            self._ends[-1] = partial(self._author_box_ends, dict(attributes), facts, blocks)
+
+    def _author_box_ends(self, attributes: Mapping[str, str], facts: int, first: int) -> None:
+        """End a box that is marked as the author. It states a name, or else its first line is one."""
+        is_comment = self._box.is_in_comments()
+        self._block_ends()
+        if is_comment:
+            return
+        stated = (
+            each.attributes.get("content", each.text)
+            for each in self.metadata[facts:]
+            if each.attributes.get("itemprop") == "name"
+        )
+        lines = (block.text for block in self.blocks[first : first + 1])
+        if name := next(filter(None, chain(stated, lines)), ""):
+            self.metadata.append(MetadataElement("author", attributes, name[:MAX_FACT_LENGTH], first))
+
     def _styled_part_starts(self, part: StyledPart, tag: str, attributes: Mapping[str, str]) -> bool:
         """Apply what the class says of the element; return whether the element has been started."""
         if self._hides(part, tag):
@@ -194,10 +230,6 @@ class BoxReader:
                 self._ends.append(self._text.end_code_line)
             case StyledPart.TYPESET:
                 self._typeset(tag, attributes)
-            case StyledPart.SPOKEN if tag not in HEADINGS and self._box.tag not in CELLS:
-                # Headings may be hidden as a whole; the words in a cell say what a sign in it shows.
-                self._hidden_depth = 1
-                self._capture(self._add_spoken)
             case _:
                 return self._sign_starts(part, tag)
         return True
@@ -294,9 +326,33 @@ class BoxReader:
             self._is_typeset = True
             self.data(text)
 
-    def _add_spoken(self, text: str) -> None:
+    def _hidden_inline(self, attributes: Mapping[str, str]) -> None:
+        """Hide a part of a line, unless browsers show it and words for screen readers were left out in its place."""
+        self._hidden_depth = 1
+        if is_hidden_from_screen_readers(attributes):
+            self._capture(self._add_shown)
+
+    def _add_shown(self, text: str) -> None:
+        box, words = self._without_words
+        letters = _letters(text)
+        if letters and box is self._box and letters in words:
+            self.data(text)
+        elif letters:
+            self._without_shown = self._box
+
+    def _is_for_screen_readers(self, attributes: Mapping[str, str]) -> bool:
+        """Return whether the words of an element are for screen readers alone. In a cell they say what a sign shows."""
+        return (
+            self._without_shown is not self._box
+            and "not-sr-only" not in attributes["class"]
+            and not self._box.is_in_cell()
+        )
+
+    def _add_screen_reader_text(self, text: str) -> None:
         """Add signs that style sheets draw in another way, such as the plus of a mixed fraction; leave out words."""
-        if not any(map(str.isalnum, text)):
+        if letters := _letters(text):
+            self._without_words = self._box, letters
+        else:
             self.data(text)
 
     def _capture(self, receiver: Callable[[str], None]) -> None:

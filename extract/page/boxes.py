@@ -61,11 +61,11 @@ class Box:
         "images",
         "is_boilerplate",
         "is_content",
+        "is_link_discussion",
         "is_main",
         "is_navigation",
         "is_post",
         "is_reference",
-        "is_thread",
         "language",
         "last",
         "names",
@@ -91,7 +91,7 @@ class Box:
         self.weight = 0
         self.unlikely = 0.0
         self.comments = self.is_boilerplate = self.is_content = False
-        self.is_reference = self.is_post = self.is_thread = False
+        self.is_reference = self.is_post = self.is_link_discussion = False
         """See `extract.page.class_hints`."""
         self.is_navigation = False
         """Whether the page marks the box as `nav`, `aside` or `footer`, by its tag, its role or its name."""
@@ -105,6 +105,15 @@ class Box:
         """The number that a list states for its first item, or an item for itself."""
         self.language = ""
         """The language of code; empty if the page states none."""
+
+    def is_in_cell(self) -> bool:
+        """Return whether the box is a cell of a table, or in one."""
+        box: Box | None = self
+        while box is not None:
+            if box.tag in {"td", "th"}:
+                return True
+            box = box.parent
+        return False
 
     def is_in_comments(self) -> bool:
         """Return whether the names of the box, or of one around it, suggest readers' comments."""
@@ -123,13 +132,13 @@ class MetadataElement(NamedTuple):
     """An element that states a fact about the page."""
 
     tag: str
-    """`html`, `meta`, `link`, `a`, `title`, `time`, `author`, `author link`, `neighbour link`, `user` of a forum, or
-    `script` of JSON-LD.
+    """`html`, `meta`, `link`, `a`, `title`, `time`, `author`, `author link`, `neighbour link`, `user` of a forum,
+    `name` of anything, or `script` of JSON-LD.
     """
     attributes: Mapping[str, str]
     text: str = ""
     block: int = 0
-    """The number of blocks in front of it, for a day, an author or a link to a neighbour."""
+    """The number of blocks in front of it, for a day, an author, a user, a name or a link to a neighbour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

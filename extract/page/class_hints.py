@@ -88,15 +88,13 @@ _REFERENCE = (
     r"|tocset$|sinsetflow$|scodeflow$|mainsection$|nstext$"  # Scribble, Sandcastle
     r"|navlistsearch$|navbarcell1"  # Javadoc, which states no generator before its version 15
 )
-_THREAD = r"(?:fatitem|comtr|comments_subtree|comment-node|nestedlisting)$"
-"""Names of Hacker News, Lobsters, Lemmy and Reddit's older pages for a link and the comments on it, which are all of a
-page.
-"""
+_LINK_DISCUSSION = r"(?:fatitem|comtr|comments_subtree|nestedlisting)$"
+"""Names of Hacker News, Lobsters and Reddit's older pages for a link and the comments on it."""
 _NUMBER = re.compile(r"[0-9]{2,}+")
 """Numbers of posts, items and the like. No pattern tells two of them apart, so they share one cache entry."""
 (
     _IS_UNLIKELY, _IS_MAYBE, _IS_POSITIVE, _IS_NEGATIVE, _IS_COMMENTS, _IS_CAPTION, _IS_SURE, _IS_VOICES, _IS_CONTENT,
-    _IS_REFERENCE, _IS_FOOTER, _IS_POST, _IS_NEUTRAL, _IS_THREAD,
+    _IS_REFERENCE, _IS_FOOTER, _IS_POST, _IS_NEUTRAL, _IS_LINK_DISCUSSION,
 ) = _BITS = tuple(1 << bit for bit in range(14))  # fmt: skip
 
 
@@ -114,7 +112,7 @@ def _automaton(anywhere: tuple[str, ...], at_start: tuple[str, ...]) -> re2.Set:
 # The patterns have the order of their bits. Two thirds of all names match none, for which RE2 reads the name once.
 _PATTERNS = _automaton(
     (_UNLIKELY, _MAYBE, _POSITIVE, _NEGATIVE, _COMMENTS, _CAPTION, _SURELY, _VOICES),
-    (_CONTENT, _REFERENCE, _FOOTER, _POST, _NEUTRAL, _THREAD),
+    (_CONTENT, _REFERENCE, _FOOTER, _POST, _NEUTRAL, _LINK_DISCUSSION),
 )
 ALWAYS_UNLIKELY = 2.0
 DOUBTFUL, LIKELY = 0.3, 0.8
@@ -139,7 +137,7 @@ class ClassHints(NamedTuple):
     """Whether a name is one that tools for documentation and wikis give."""
     is_post: bool
     """Whether a name is one that the software of forums gives to the body of a post."""
-    is_thread: bool
+    is_link_discussion: bool
     """Whether a name is one that sites give to the comments on a link."""
 
 
@@ -189,7 +187,7 @@ def _hints_of_bits(weight: int, every: int) -> ClassHints:
         is_content=every & _IS_CONTENT > 0,
         is_reference=every & _IS_REFERENCE > 0,
         is_post=every & _IS_POST > 0,
-        is_thread=every & _IS_THREAD > 0,
+        is_link_discussion=every & _IS_LINK_DISCUSSION > 0,
     )
     return hints if any(hints) else NO_HINTS
 

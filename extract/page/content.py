@@ -64,6 +64,9 @@ MIN_GAIN, MIN_TEXT_SHARE, MIN_RELATIVE_SIZE = 0.1, 0.75, 0.1
 in a box; and the minimum text of a box, relative to the best box.
 """
 
+HEADING_REACH = 5
+"""Blocks before a box in which its heading is."""
+
 
 def choose_content(page: ParsedPage, title: str, kind: PageKind) -> list[Block]:
     """Return the blocks of the content, in their order; return all blocks if there is hardly any content.
@@ -314,8 +317,8 @@ def _siblings(scores: Scores, top: Box) -> Iterator[Box]:
 
 
 def _further_parts(scores: Scores, top: Box) -> Iterator[Box]:
-    """Yield the boxes elsewhere in the same article that are further sections like the best one, but no copy of a part:
-    templates have parts for small screens too.
+    """Yield the boxes elsewhere in the same article that are further sections like the best one: neither a copy of a
+    part for small screens nor another article.
     """
     if not top.names:
         return
@@ -325,13 +328,19 @@ def _further_parts(scores: Scores, top: Box) -> Iterator[Box]:
         if (
             _is_section_like(scores, box, top)
             and (box.last <= top.first or box.first >= top.last)
-            and box.parent is not top.parent
             and _article_of(box) is article
+            and not _heads_article(blocks[max(top.last, box.first - HEADING_REACH) : box.first])
         ):
             texts = [block.text for block in blocks[box.first : box.last]]
             if sum(len(text) for text in texts if text in shown) < NEARLY_ALL * sum(map(len, texts)):
                 shown.update(texts)
                 yield box
+
+
+def _heads_article(before: Sequence[Block]) -> bool:
+    """Return whether the last heading of these blocks is that of another article: of the first rank, or a link."""
+    heading = next((block for block in reversed(before) if block.tag in HEADINGS), None)
+    return heading is not None and (heading.tag == "h1" or 2 * heading.link > heading.length)
 
 
 def _article_of(box: Box) -> Box | None:

@@ -41,16 +41,18 @@ MAX_LINE_NUMBER_LENGTH = 9
 
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _PANEL_NAMES = re.compile(r"accordion|(?<!border-)collaps", re.IGNORECASE)
+_LATE_PART = re.compile(r"S:[0-9a-f]+")
 _ORDINAL = re.compile(r"-?[0-9]{1,9}")
 _BYLINE = re.compile(
     r"(?:^|[\s_-])(?:author|byline|by-line|fn|writer)(?:$|[\s_-]?name)|(?:^|\s)(?:author|byline)\s|(?:post|entry|article)-?author",
     re.IGNORECASE,
 )
-
 _USER = re.compile(
-    r"(?:^|[\s_-])(?:big|mobile)?user-?name(?:$|[\s_-])|(?:^|\s)(?:postuser-name|poster(?:[_-]?name)?|(?:hn)?user|u-author)(?:$|\s)",
+    r"(?:^|[\s_-])(?:big|mobile)?user-?name(?:$|[\s_-])"
+    r"|(?:^|\s)(?:postuser-name|poster(?:[_-]?name)?|hnuser|u-author)(?:$|\s)",
     re.IGNORECASE,
 )
+"""Names that the software of forums gives to the name of a user."""
 
 
 def apply_tag(box: Box) -> None:
@@ -93,7 +95,7 @@ def _apply_measures(box: Box, attributes: Mapping[str, str]) -> None:
 
 def _apply_hints(box: Box, hints: ClassHints) -> None:
     """Set what differs from the defaults of a box, which few hints do."""
-    weight, unlikely, comments, is_boilerplate, is_content, is_reference, is_post, is_thread = hints
+    weight, unlikely, comments, is_boilerplate, is_content, is_reference, is_post, is_link_discussion = hints
     if weight:
         box.weight = weight
     if is_boilerplate:
@@ -104,8 +106,8 @@ def _apply_hints(box: Box, hints: ClassHints) -> None:
         box.is_reference = True
     if is_post:
         box.is_post = True
-    if is_thread:
-        box.is_thread = True
+    if is_link_discussion:
+        box.is_link_discussion = True
     if (unlikely or comments) and box.tag not in NEVER_UNLIKELY:
         box.unlikely, box.comments = unlikely, comments
         box.is_navigation = unlikely == ALWAYS_UNLIKELY and not comments
@@ -121,7 +123,9 @@ def _mark_main(box: Box) -> None:
 
 
 def stated_fact(attributes: Mapping[str, str]) -> str | None:
-    """Return `time`, `author` or `user` if the element states a day, an author, or a user of a forum, or None."""
+    """Return `time`, `author`, `user` or `name` if the element states a day, an author, a user of a forum or the name
+    of anything; return None for any other.
+    """
     property_ = attributes.get("itemprop")
     if property_ in DATE_PROPERTIES:
         return "time"
@@ -131,6 +135,8 @@ def stated_fact(attributes: Mapping[str, str]) -> str | None:
         or ("rel" in attributes and "author" in attributes["rel"].lower().split())
     ):
         return "author"
+    if property_ == "name":
+        return "name"
     if "class" in attributes and _names_user(attributes["class"]):
         return "user"
     return None
@@ -164,9 +170,14 @@ def is_hidden(attributes: Mapping[str, str]) -> bool:
     )
 
 
+def is_hidden_from_screen_readers(attributes: Mapping[str, str]) -> bool:
+    """Return whether `aria-hidden` alone hides the element."""
+    return is_hidden(attributes) and not is_hidden({**attributes, "aria-hidden": ""})
+
+
 def is_hidden_for_good(attributes: Mapping[str, str]) -> bool:
     """Return whether an attribute hides a box, unless another one says that it is a panel of tabs or of an accordion,
-    which a reader opens; those are labelled regions in WAI-ARIA's pattern.
+    which a reader opens (those are labelled regions in WAI-ARIA's pattern), or a late part whose place is not known.
     """
     role = attributes.get("role")
     return is_hidden(attributes) and not (
@@ -174,4 +185,5 @@ def is_hidden_for_good(attributes: Mapping[str, str]) -> bool:
         or (role == "region" and "aria-labelledby" in attributes)
         or _PANEL_NAMES.search(attributes.get("class", "")) is not None
         or _PANEL_NAMES.search(attributes.get("id", "")) is not None
+        or _LATE_PART.fullmatch(attributes.get("id", "")) is not None
     )

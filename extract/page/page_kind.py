@@ -83,7 +83,7 @@ def kind_by_contents(kind: PageKind, title: str, page: ParsedPage) -> PageKind:
     states no kind is a reference if its title names a manual, if its boxes have names that tools for documentation
     give, or if it states which chapters the book has that it belongs to.
     """
-    if kind in {"page", "article"} and any(box.is_thread for box in page.boxes):
+    if kind in {"page", "article"} and any(box.is_link_discussion for box in page.boxes):
         return "discussion"
     if kind == "page" and (
         _MANUAL.search(title)

@@ -21,9 +21,9 @@ from extract.notation.block_text import NEW_LINE
 from extract.notation.code_languages import code_language
 from extract.notation.formulas import is_drawing, rewrite_delimiters, write_formula
 from extract.notation.inline_markdown import ELEMENTS, ENDS, LINK, TARGET_END
-from extract.notation.styled_parts import BOX_PARTS, styled_part
+from extract.notation.styled_parts import BOX_PARTS, StyledPart, styled_part
 from extract.notation.superscripts import BEGIN as SUPERSCRIPT
-from extract.page.box_reader import BoxReader, both_ends, end_of_box, end_of_link
+from extract.page.box_reader import MAX_FACT_LENGTH, BoxReader, both_ends, end_of_box, end_of_link
 from extract.page.boxes import HEADINGS, MAX_ELEMENTS, Block, MetadataElement, ParsedPage
 from extract.page.element_attributes import FACTUAL, is_hidden, stated_fact
 
@@ -50,8 +50,6 @@ button. A closed button that has one is read too.
 PLAYERS = frozenset(("iframe", "object", "embed", "video"))
 NEVER_SHOWN = INVISIBLE_TAGS | PLAYERS | {"dialog", "noscript", "template"}
 """Elements whose contents are hidden wherever they are."""
-MAX_FACT_LENGTH = 200
-"""Characters of the text of an element that states an author or a day, at most."""
 SIGNS = frozenset(("\u00b6", "#", "\u00a7", "\U0001f517", "[source]", "[src]", "[edit]"))
 """Texts of links that belong to a heading or a signature and lead to itself or to its source."""
 AUTHOR_PAGE = re.compile(
@@ -153,7 +151,7 @@ class Reader(BoxReader):
             has_marks=self._has_marks,
         )
         # The reader outlives the page.
-        del self.boxes, self.blocks, self.metadata, self._box
+        del self.boxes, self.blocks, self.metadata, self._box, self._without_words, self._without_shown
         self._ends.clear()
         return page
 
@@ -168,9 +166,13 @@ class Reader(BoxReader):
         if not attributes:
             self._ends.append(None)
         elif is_hidden(attributes):
-            self._hidden_depth = 1
+            self._hidden_inline(attributes)
         else:
             part = styled_part(attributes["class"]) if "class" in attributes else None
+            if part is StyledPart.SCREEN_READER_TEXT and self._is_for_screen_readers(attributes):
+                self._hidden_depth = 1
+                self._capture(self._add_screen_reader_text)
+                return
             if part is not None and part not in BOX_PARTS and self._styled_part_starts(part, tag, attributes):
                 return
             if self._verbatim and tag == "code":
@@ -197,20 +199,6 @@ class Reader(BoxReader):
         if len(self.blocks) == blocks and not (tag != "time" and self._box.is_in_comments()):
             text = " ".join("".join(self._pieces[pieces:]).split())
             self.metadata.append(MetadataElement(tag, attributes, text[:MAX_FACT_LENGTH], blocks))
-
-    def _author_box_starts(self, attributes: Mapping[str, str]) -> None:
-        """Note that the element just started is marked as the author, if it has become a box."""
-        if not self._hidden_depth and self._ends[-1] is end_of_box:
-            self._ends[-1] = partial(self._author_box_ends, dict(attributes), len(self.blocks))
-
-    def _author_box_ends(self, attributes: Mapping[str, str], first: int) -> None:
-        """End a box that is marked as the author; its first line is the name."""
-        is_comment = self._box.is_in_comments()
-        self._block_ends()
-        if len(self.blocks) > first and not is_comment:
-            self.metadata.append(
-                MetadataElement("author", attributes, self.blocks[first].text[:MAX_FACT_LENGTH], first)
-            )
 
     def _superscript(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._inline(tag, attributes)

@@ -53,6 +53,10 @@ def page(body):
         f'<p class="{"comment-" * MANY}">x',
         '<p style="display' + " " * MANY * 10 + '">x',
         '<script type="application/ld+json">' + "[" * MANY + "</script>" + SENTENCE,
+        '<script type="application/ld+json">['
+        + ",".join(['{"@type":"Question","author":{"@id":"x"}}'] * 20_000)
+        + "]</script>",
+        "<p><a class=sr-only>x</a><i aria-hidden=true>x</i>" * (MANY // 4),
         "<link rel=canonical href='http://['>" * 20_000 + SENTENCE,
         "<pre>" + "`" * MANY,
         "<pre><div>x</div></pre>" * (MANY // 4),
@@ -65,6 +69,11 @@ def page(body):
             f'<div hidden id="S:{n:x}"><template id="P:{n + 1:x}"></template></div>' for n in range(MANY // 4)
         )
         + '<template id="P:0"></template>',
+        "<div>"
+        + "<b>" * MANY
+        + '<template id="B:0"></template></div><div hidden id="S:0">'
+        + "</i>" * MANY
+        + "x</div>",
         "<!--$?-->" * MANY + '<template id="B:0"></template><div hidden id="S:0">x</div>',
         "<div itemprop=author>" * MANY,
         ("<div class=a><div class=text>" + f"<p>{SENTENCE * 4}</p>" + "</div></div>") * 5_000,

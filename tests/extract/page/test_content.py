@@ -145,7 +145,8 @@ FURTHER = f"<p>{' '.join(SENTENCES[:3])}</p>"
 def test_further_parts_of_an_article_are_content_wherever_they_are():
     article = PART.format(ARTICLE * 3)
     parts = "".join(
-        f"<section>{PART.format(FURTHER.replace('harbour', word))}</section>" for word in ("pier", "quay")
+        f"<section>{PART.format(FURTHER.replace('harbour', word))}</section>"
+        for word in ("pier", "quay", "quay")
     )
     found = chosen(f"<article><h1>{TITLE}</h1>{article}{parts}</article>", kind="article")
     assert [sum(word in each for each in found) for word in ("pier lay", "quay lay")] == [1, 1]
@@ -158,8 +159,17 @@ def test_further_parts_of_an_article_are_content_wherever_they_are():
         f"</article><article>{PART.format(FURTHER)}",
         f"<aside>{PART.format(FURTHER)}</aside>",
         f"<section>{PART.replace('text', 'note').format(FURTHER)}</section>",
+        f"<section><h2><a href=b>Boats of the north</a></h2>{PART.format(FURTHER)}</section>",
+        f"<section><h1>Boats of the north</h1>{PART.format(FURTHER)}</section>",
     ],
-    ids=["a copy for small screens", "another article", "an aside", "another sort"],
+    ids=[
+        "a copy for small screens",
+        "another article",
+        "an aside",
+        "another sort",
+        "a linked story",
+        "another story",
+    ],
 )
 def test_these_are_no_further_parts_of_an_article(other):
     found = chosen(f"<article><h1>{TITLE}</h1>{PART.format(ARTICLE)}{other}</article>", kind="article")

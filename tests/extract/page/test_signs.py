@@ -52,10 +52,10 @@ def test_names_of_surroundings_are_believed_so_far(name, unlikely):
     assert class_hints("", name).unlikely == unlikely
 
 
-@pytest.mark.parametrize("name", ["fatitem", "comtr", "comments_subtree", "comment-node", "nestedlisting"])
+@pytest.mark.parametrize("name", ["fatitem", "comtr", "comments_subtree", "nestedlisting"])
 def test_names_of_the_comments_on_a_link(name):
-    assert class_hints(name, "").is_thread
-    assert not class_hints(f"{name}s", f"a-{name}").is_thread
+    assert class_hints(name, "").is_link_discussion
+    assert not class_hints(f"{name}s", f"a-{name}").is_link_discussion
 
 
 @pytest.mark.parametrize(
