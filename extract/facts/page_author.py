@@ -95,7 +95,6 @@ _MAIL = re.compile(r"[^\s@]+@[^\s@]+")
 _USER_NAME = re.compile(r"[^\W\d_][\w.'’-]{0,59}")
 """The name of a user, which may have digits and no surname."""
 _CONJUNCTION = re.compile(r" (?:&|and|und|et|y|e|i|en|og|och) ", re.IGNORECASE)
-_COMMA = re.compile(r"\s*,\s*")
 _AND = re.compile(r"\s*(?:;|,|&|\b(?:and|und|et|y|e|i|en|og|och)\b)\s+", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
     r"(?:(?:the|this|your) )?(?:admin(?:istrator)?|author|contributor|name|user|webmaster|guest)"
@@ -205,7 +204,7 @@ def _stated_names(text: str) -> Iterator[str]:
 
 def _at_commas(name: str) -> list[str]:
     """Return the parts between commas; of two with a space between them, the first may be a surname."""
-    parts = _COMMA.split(name)
+    parts = [part.strip() for part in name.split(",")]
     return parts if len(parts) > MAX_SURNAME_FIRST or ", " not in name else [name]
 
 
