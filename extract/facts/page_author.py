@@ -1,7 +1,8 @@
 """Choose the authors of a page. Pure.
 
-The first of these that names anybody counts: <meta>s, JSON-LD, elements marked as the author, lines with a name for
-bylines or beside the headline that begin like one.
+The first of these that names anybody counts: <meta>s, JSON-LD, elements marked as the author, in a discussion the
+first user, links to pages about an author, lines with a name for bylines, and lines that begin like one, beside the
+headline first. What software states where nobody has stated a name counts only if nothing else does.
 """
 
 import re

@@ -333,6 +333,7 @@ class BoxReader:
             self._capture(self._add_shown)
 
     def _add_shown(self, text: str) -> None:
+        """Add what browsers show, if the words left out before it have it; otherwise note that it is left out."""
         box, words = self._without_words
         letters = _letters(text)
         if letters and box is self._box and letters in words:
