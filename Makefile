@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# A lock lists all packages. With --no-deps no pip looks for others: pip 23 asks for `coverage[toml]` unpinned once a newer one exists.
+LOCKED  = --no-deps --require-hashes -r
 UV      = uv==0.13.9
 COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 LOCK    = $(COMPILE) pyproject.toml
@@ -53,18 +55,18 @@ clean:
 # What runs needs less than what is tested: a demo must not wait for Ray, PostgreSQL and an S3 server.
 $(VENV)/demo.stamp: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) --require-hashes -r requirements.lock
+	$(INSTALL) $(LOCKED) requirements.lock
 	$(INSTALL) --no-deps --no-build-isolation -e .
 	touch $@
 
 $(VENV)/test.stamp: requirements-test.lock $(VENV)/demo.stamp
-	$(INSTALL) --require-hashes -r requirements-test.lock
+	$(INSTALL) $(LOCKED) requirements-test.lock
 	touch $@
 
 # A build must work offline: where the tools cannot be had, that is said.
 $(VENV)/audit/audit.stamp: requirements-audit.lock | $(VENV)/test.stamp
 	@rm -f $@; { $(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/python -m pip install --quiet --retries 1 \
-		--disable-pip-version-check --require-hashes -r $< && touch $@; } >$(VENV)/audit.log 2>&1 \
+		--disable-pip-version-check $(LOCKED) $< && touch $@; } >$(VENV)/audit.log 2>&1 \
 		|| echo "audit: NOT audited for known vulnerabilities: pip-audit cannot be installed ($(VENV)/audit.log)"
 
 # Pages are rendered in Chromium, which is no Python package. Where it cannot be installed, the tests that need it skip.
@@ -82,7 +84,7 @@ $(VENV)/chromium.stamp: | $(VENV)/test.stamp
 DEBIAN = haproxy prometheus liblua5.3-0 libopentracing-c-wrapper0 libopentracing1
 $(VENV)/deploy.stamp: requirements-deploy.lock | $(VENV)/test.stamp
 	@{ $(PYTHON) -m venv $(VENV)/deploy && $(VENV)/deploy/bin/python -m pip install --quiet --retries 1 \
-		--disable-pip-version-check --require-hashes -r $<; } >$(VENV)/deploy.log 2>&1 \
+		--disable-pip-version-check $(LOCKED) $<; } >$(VENV)/deploy.log 2>&1 \
 		|| echo "no programs that check deploy/ ($(VENV)/deploy.log): their tests skip"
 	@as=; [ "$$(id -u)" = 0 ] || as="sudo -n"; rm -rf $(VENV)/debian; mkdir -p $(VENV)/debian/packages; \
 	{ $$as timeout 300 apt-get update -qq; cd $(VENV)/debian/packages && timeout 300 apt-get download -q $(DEBIAN) \
