@@ -6,13 +6,16 @@ stored beside it. All of them are frozen values: nothing here opens a file, a so
 more than the standard library.
 """
 
-from core.capture import Capture, Timing, TlsSession
-from core.document import Document
-from core.errors import Conflict, CorruptData, InputError, Interruption, ThresherError, Unavailable
-from core.failure import Failure, failure_boundary
-from core.record import RecordRef, document_id
-from core.url import Url
-from core.verdict import Edit, Verdict
+if __name__ != "thresher.core":
+    raise ImportError("import thresher.core: `core` is its folder in a checkout")
+
+from thresher.core.capture import Capture, Timing, TlsSession
+from thresher.core.document import Document
+from thresher.core.errors import Conflict, CorruptData, InputError, Interruption, ThresherError, Unavailable
+from thresher.core.failure import Failure, failure_boundary
+from thresher.core.record import RecordRef, document_id
+from thresher.core.url import Url
+from thresher.core.verdict import Edit, Verdict
 
 __all__ = [
     "Capture",

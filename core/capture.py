@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from core.url import Url
+from thresher.core.url import Url
 
 Truncation = Literal["length", "time", "disconnect", "unspecified"]
 HttpProtocol = Literal["http/0.9", "http/1.0", "http/1.1", "h2"]

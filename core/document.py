@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.record import RecordRef
+from thresher.core.record import RecordRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

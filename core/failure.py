@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from traceback import extract_tb, format_tb
 from typing import Self
 
-from core.errors import ThresherError
+from thresher.core.errors import ThresherError
 
 FAILURE_PREFIX = "failed:"
 """The beginning of the reason codes of failures."""

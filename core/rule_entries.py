@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from core.errors import InputError
-from core.settings import RuleError
+from thresher.core.errors import InputError
+from thresher.core.settings import RuleError
 
 FILE_MARK = "file:"
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.surt import surt
+from thresher.core.surt import surt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,3 +33,6 @@ what was settled is settled again (`replay.restore`), and the links of archived 
 of all links; its middlewares and pipelines run in Scrapy's engine, around the lease handler. The life of an exchange
 is the same. Only `spiders` imports Scrapy, and only if the user has a spider.
 """
+
+if __name__ != "thresher.crawler":
+    raise ImportError("import thresher.crawler: `crawler` is its folder in a checkout")

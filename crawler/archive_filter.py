@@ -10,16 +10,16 @@ never dropped, because they say where the crawl went, and why.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core import Capture
-from core.capture import Truncation
-from crawler.reading.page_reading import PageReading
-from crawler.wire import Headers
-from extract.soft_error import SOFT_ERRORS
-from frontier import Settlement
-from storage.warc.dropped import DroppedPage
-from storage.warc.exchange_records import payload_digest
-from storage.warc.payload import decode_content
-from storage.warc.records import PAYLOAD_LIMIT, mime_of
+from thresher.core import Capture
+from thresher.core.capture import Truncation
+from thresher.crawler.reading.page_reading import PageReading
+from thresher.crawler.wire import Headers
+from thresher.extract.soft_error import SOFT_ERRORS
+from thresher.frontier import Settlement
+from thresher.storage.warc.dropped import DroppedPage
+from thresher.storage.warc.exchange_records import payload_digest
+from thresher.storage.warc.payload import decode_content
+from thresher.storage.warc.records import PAYLOAD_LIMIT, mime_of
 
 MAX_OUTLINKS = 32 << 20
 """Bytes of a page's links. A page with more is archived whole, so that the record stays within a reader's limit."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from core.settings import Key
-from storage.warc.compression import Compression
+from thresher.core.settings import Key
+from thresher.storage.warc.compression import Compression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from core import Capture
-from storage.warc.payload import TOO_LONG, decode_content
-from storage.warc.records import PAYLOAD_LIMIT
+from thresher.core import Capture
+from thresher.storage.warc.payload import TOO_LONG, decode_content
+from thresher.storage.warc.records import PAYLOAD_LIMIT
 
 MAX_BUDGET_BYTES = 2 * PAYLOAD_LIMIT
 """Bytes held at once, small bodies not counted."""

@@ -7,7 +7,7 @@ most once a second. It also seals its archive file soon (`crawler.rotation`), be
 import time
 from collections.abc import Awaitable, Callable
 
-from frontier import GateState
+from thresher.frontier import GateState
 
 POLL_INTERVAL_S = 1.0
 """Seconds between two reads of the gate's state."""

@@ -20,18 +20,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from core import Capture, failure_boundary
-from core import Failure as ReadingFailure
-from core.tracing import root_span
-from crawler.archive_filter import ArchiveFilter
-from crawler.connectivity.address_limiter import AddressLimiter
-from crawler.connectivity.uplink import Uplink
-from crawler.decode_budget import DecodeBudget
-from crawler.lease_result import LeaseResult, PageResult, decide_page, read_and_decide, settlement_for
-from crawler.machine.activity import Activity
-from crawler.page_process import PageProcess
-from crawler.reading.conditional import conditional_headers
-from crawler.reading.outcome import (
+from thresher.core import Capture, failure_boundary
+from thresher.core import Failure as ReadingFailure
+from thresher.core.tracing import root_span
+from thresher.crawler.archive_filter import ArchiveFilter
+from thresher.crawler.connectivity.address_limiter import AddressLimiter
+from thresher.crawler.connectivity.uplink import Uplink
+from thresher.crawler.decode_budget import DecodeBudget
+from thresher.crawler.lease_result import (
+    LeaseResult,
+    PageResult,
+    decide_page,
+    read_and_decide,
+    settlement_for,
+)
+from thresher.crawler.machine.activity import Activity
+from thresher.crawler.page_process import PageProcess
+from thresher.crawler.reading.conditional import conditional_headers
+from thresher.crawler.reading.outcome import (
     PARSER_CRASH,
     READING_FAILED,
     READING_STEP,
@@ -39,12 +45,12 @@ from crawler.reading.outcome import (
     judge_capture,
     judge_failure,
 )
-from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import leased_response, read_page
-from crawler.reading.page_response import HEAVY_PAGE_BYTES, with_dom
-from crawler.reading.plausibility import plausible
-from crawler.reading.rendered_page import RenderedPage
-from crawler.robots.robots_txt import (
+from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from thresher.crawler.reading.page_reading import leased_response, read_page
+from thresher.crawler.reading.page_response import HEAVY_PAGE_BYTES, with_dom
+from thresher.crawler.reading.plausibility import plausible
+from thresher.crawler.reading.rendered_page import RenderedPage
+from thresher.crawler.robots.robots_txt import (
     DEADLY,
     UNREADABLE,
     HopReading,
@@ -53,15 +59,15 @@ from crawler.robots.robots_txt import (
     fetch_robots,
     read_hop,
 )
-from crawler.scheduling.lease_queue import LeaseQueue
-from crawler.scheduling.scheduler import Scheduler
-from crawler.wire import FetchFailure, Postponement
-from frontier import Frontier, Kind, Lease, Settlement
-from storage.archive.record_ids import record_id
-from storage.warc.payload import TOO_LONG, decode_content
+from thresher.crawler.scheduling.lease_queue import LeaseQueue
+from thresher.crawler.scheduling.scheduler import Scheduler
+from thresher.crawler.wire import FetchFailure, Postponement
+from thresher.frontier import Frontier, Kind, Lease, Settlement
+from thresher.storage.archive.record_ids import record_id
+from thresher.storage.warc.payload import TOO_LONG, decode_content
 
 if TYPE_CHECKING:
-    from crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
+    from thresher.crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
 
 LOGGER = logging.getLogger(__name__)
 

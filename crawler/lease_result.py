@@ -15,25 +15,25 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from core import Capture, Url
-from crawler.archive_filter import ArchiveFilter, dropped_page
-from crawler.log_entry import LeaseDecision
-from crawler.reading.conditional import next_visit_state, revisit_of
-from crawler.reading.outcome import REDIRECT_STATUSES, Judgement, judge_response
-from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import PageReading, leased_response, read_page
-from crawler.reading.page_response import PageResponse, with_dom
-from crawler.reading.redirect_chain import redirect_discovery, redirect_refusal
-from crawler.reading.rendered_page import RenderedPage
-from crawler.reading.sitemap import SitemapEntry
-from crawler.reading.sitemap_discoveries import is_all_out_of_scope, sitemap_discoveries
-from extract.rights import Rights
-from frontier import Discovery, Lease, Outcome, Settlement
-from frontier.request_state import EMPTY_STATE
-from frontier.urls.link_targets import link_target
-from storage.warc.capture_metadata import LINK, REDIRECT, CaptureMetadata
-from storage.warc.dropped import DroppedPage
-from storage.warc.revisit import Revisit
+from thresher.core import Capture, Url
+from thresher.crawler.archive_filter import ArchiveFilter, dropped_page
+from thresher.crawler.log_entry import LeaseDecision
+from thresher.crawler.reading.conditional import next_visit_state, revisit_of
+from thresher.crawler.reading.outcome import REDIRECT_STATUSES, Judgement, judge_response
+from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from thresher.crawler.reading.page_reading import PageReading, leased_response, read_page
+from thresher.crawler.reading.page_response import PageResponse, with_dom
+from thresher.crawler.reading.redirect_chain import redirect_discovery, redirect_refusal
+from thresher.crawler.reading.rendered_page import RenderedPage
+from thresher.crawler.reading.sitemap import SitemapEntry
+from thresher.crawler.reading.sitemap_discoveries import is_all_out_of_scope, sitemap_discoveries
+from thresher.extract.rights import Rights
+from thresher.frontier import Discovery, Lease, Outcome, Settlement
+from thresher.frontier.request_state import EMPTY_STATE
+from thresher.frontier.urls.link_targets import link_target
+from thresher.storage.warc.capture_metadata import LINK, REDIRECT, CaptureMetadata
+from thresher.storage.warc.dropped import DroppedPage
+from thresher.storage.warc.revisit import Revisit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,13 +10,13 @@ from dataclasses import fields
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from core import Capture, CorruptData, InputError, RecordRef
-from crawler.robots.robots_txt import DEADLY, UNREADABLE, RobotsRetry, RobotsRuling
-from frontier import Discovery, FrontierSettlement, Kind, Lease, Outcome, Scope, Settlement
-from frontier.request_state import decode_state, encode_state
-from frontier.urls.canonical import url_from_canonical
-from storage.crawllog.log_line import RETRY, LogLine
-from storage.warc.records import ArchivedRecord
+from thresher.core import Capture, CorruptData, InputError, RecordRef
+from thresher.crawler.robots.robots_txt import DEADLY, UNREADABLE, RobotsRetry, RobotsRuling
+from thresher.frontier import Discovery, FrontierSettlement, Kind, Lease, Outcome, Scope, Settlement
+from thresher.frontier.request_state import decode_state, encode_state
+from thresher.frontier.urls.canonical import url_from_canonical
+from thresher.storage.crawllog.log_line import RETRY, LogLine
+from thresher.storage.warc.records import ArchivedRecord
 
 LeaseDecision: TypeAlias = Settlement | RobotsRuling | RobotsRetry
 """How a lease ended: the settlement of a page, or the result of fetching a robots.txt."""

@@ -21,9 +21,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core import Failure, ThresherError
-from crawler.reading.outcome import READING_STEP
-from isolation import ConfinementLimits, WorkerProcess, confine
+from thresher.core import Failure, ThresherError
+from thresher.crawler.reading.outcome import READING_STEP
+from thresher.isolation import ConfinementLimits, WorkerProcess, confine
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ because only sealed files can be processed. While the follower holds the gate sh
 
 from dataclasses import dataclass
 
-from frontier import GateState
+from thresher.frontier import GateState
 
 FOLLOWED_BYTES = 64 << 20
 FOLLOWED_AGE_MS = 60_000

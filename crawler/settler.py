@@ -21,20 +21,20 @@ from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID
 
-from core import Capture, Conflict, CorruptData, Failure, RecordRef, failure_boundary
-from crawler.gate_monitor import GateMonitor
-from crawler.lease_result import LeaseResult, settlement_for
-from crawler.log_entry import exchange_line
-from crawler.machine.heartbeat import Heartbeat
-from crawler.reading.outcome import NO_RECORD
-from crawler.render.rendering_archive import archive_rendering
-from crawler.robots.robots_txt import RobotsRetry, RobotsRuling, use_stale_rules
-from crawler.rotation import Rotation
-from crawler.scheduling.lease_queue import LeaseQueue
-from crawler.wire import utc_ms
-from frontier import Frontier, Lease, Settlement, TakeoverError
-from storage.archive.archive_writer import ArchiveWriter
-from storage.crawllog.log_writer import CrawlLogWriter
+from thresher.core import Capture, Conflict, CorruptData, Failure, RecordRef, failure_boundary
+from thresher.crawler.gate_monitor import GateMonitor
+from thresher.crawler.lease_result import LeaseResult, settlement_for
+from thresher.crawler.log_entry import exchange_line
+from thresher.crawler.machine.heartbeat import Heartbeat
+from thresher.crawler.reading.outcome import NO_RECORD
+from thresher.crawler.render.rendering_archive import archive_rendering
+from thresher.crawler.robots.robots_txt import RobotsRetry, RobotsRuling, use_stale_rules
+from thresher.crawler.rotation import Rotation
+from thresher.crawler.scheduling.lease_queue import LeaseQueue
+from thresher.crawler.wire import utc_ms
+from thresher.frontier import Frontier, Lease, Settlement, TakeoverError
+from thresher.storage.archive.archive_writer import ArchiveWriter
+from thresher.storage.crawllog.log_writer import CrawlLogWriter
 
 T = TypeVar("T")
 LOGGER = logging.getLogger(__name__)

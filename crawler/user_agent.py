@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from core.product import PRODUCT_TOKEN
+from thresher.core.product import PRODUCT_TOKEN
 
 
 def user_agent(contact: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from core.settings import Check, Key, Size, rule
+from thresher.core.settings import Check, Key, Size, rule
 
 
 def _require_networks(texts: tuple[str, ...]) -> tuple[str, ...]:

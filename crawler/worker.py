@@ -17,39 +17,39 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from core import Unavailable
-from core.tracing import identified, span
-from crawler.connectivity.address_limiter import AddressLimiter
-from crawler.connectivity.politeness_audit import PolitenessAudit
-from crawler.connectivity.uplink import Uplink
-from crawler.decode_budget import DecodeBudget
-from crawler.gate_monitor import GateMonitor
-from crawler.lease_handler import LeaseHandler
-from crawler.machine.activity import SPIDER, Activity
-from crawler.machine.heartbeat import Heartbeat
-from crawler.machine.system import REAL_SYSTEM, System
-from crawler.machine.worker_counters import WorkerCounters
-from crawler.reading.page_options import PageOptions
-from crawler.render.chromium.program import MAX_TABS, find_browser
-from crawler.robots.robots_txt import MAX_TURN_WAIT_MS
-from crawler.rotation import Rotation
-from crawler.scheduling.lease_queue import LeaseQueue
-from crawler.scheduling.scheduler import Scheduler
-from crawler.settler import Settler
-from crawler.spiders.blocking_watch import MAX_BLOCK_S
-from crawler.spiders.feeds import FeedFiles
-from crawler.user_agent import user_agent
-from crawler.wire import SentExchange
-from crawler.wire.client import Client
-from crawler.wire.limits import TOTAL_FACTOR
-from crawler.worker_config import STOPPED_AT_ONCE, WorkerConfig
-from frontier import Frontier, TakeoverError
-from frontier.link.connect import connect
-from storage.archive.archive_writer import ArchiveWriter
-from storage.crawllog.log_writer import CrawlLogWriter
+from thresher.core import Unavailable
+from thresher.core.tracing import identified, span
+from thresher.crawler.connectivity.address_limiter import AddressLimiter
+from thresher.crawler.connectivity.politeness_audit import PolitenessAudit
+from thresher.crawler.connectivity.uplink import Uplink
+from thresher.crawler.decode_budget import DecodeBudget
+from thresher.crawler.gate_monitor import GateMonitor
+from thresher.crawler.lease_handler import LeaseHandler
+from thresher.crawler.machine.activity import SPIDER, Activity
+from thresher.crawler.machine.heartbeat import Heartbeat
+from thresher.crawler.machine.system import REAL_SYSTEM, System
+from thresher.crawler.machine.worker_counters import WorkerCounters
+from thresher.crawler.reading.page_options import PageOptions
+from thresher.crawler.render.chromium.program import MAX_TABS, find_browser
+from thresher.crawler.robots.robots_txt import MAX_TURN_WAIT_MS
+from thresher.crawler.rotation import Rotation
+from thresher.crawler.scheduling.lease_queue import LeaseQueue
+from thresher.crawler.scheduling.scheduler import Scheduler
+from thresher.crawler.settler import Settler
+from thresher.crawler.spiders.blocking_watch import MAX_BLOCK_S
+from thresher.crawler.spiders.feeds import FeedFiles
+from thresher.crawler.user_agent import user_agent
+from thresher.crawler.wire import SentExchange
+from thresher.crawler.wire.client import Client
+from thresher.crawler.wire.limits import TOTAL_FACTOR
+from thresher.crawler.worker_config import STOPPED_AT_ONCE, WorkerConfig
+from thresher.frontier import Frontier, TakeoverError
+from thresher.frontier.link.connect import connect
+from thresher.storage.archive.archive_writer import ArchiveWriter
+from thresher.storage.crawllog.log_writer import CrawlLogWriter
 
 if TYPE_CHECKING:
-    from crawler.render.renderer import Renderer
+    from thresher.crawler.render.renderer import Renderer
 
 SETTLING_MS = 60_000
 """Milliseconds that a lease lasts beyond its exchange: time to settle it."""
@@ -248,7 +248,7 @@ async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
             await lease_handler.run()
         else:
             activity.page_token = SPIDER
-            from crawler.spiders.spider_engine import run_spider  # noqa: PLC0415 - Scrapy, for spiders alone
+            from thresher.crawler.spiders.spider_engine import run_spider  # noqa: PLC0415 - Scrapy, for spiders alone
 
             is_closed_early = await run_spider(
                 config.spider, lease_handler, feeds, concurrency=config.scheduling.concurrency
@@ -296,7 +296,7 @@ def _renderer(
     if config.rendering.render == "never":
         return None
     find_browser(config.rendering.browser)  # raises if something is missing
-    from crawler.render.renderer import Renderer  # noqa: PLC0415 - Playwright is an extra
+    from thresher.crawler.render.renderer import Renderer  # noqa: PLC0415 - Playwright is an extra
 
     return Renderer(
         frontier,

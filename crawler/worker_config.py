@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from crawler.archive_settings import ArchiveSettings
-from crawler.reading.reading_settings import ReadingSettings
-from crawler.render.render_settings import RenderSettings
-from crawler.scheduling.scheduling_settings import SchedulingSettings
-from crawler.spiders import SpiderSpec
-from crawler.wire_settings import WireSettings
-from storage.store import Store
+from thresher.crawler.archive_settings import ArchiveSettings
+from thresher.crawler.reading.reading_settings import ReadingSettings
+from thresher.crawler.render.render_settings import RenderSettings
+from thresher.crawler.scheduling.scheduling_settings import SchedulingSettings
+from thresher.crawler.spiders import SpiderSpec
+from thresher.crawler.wire_settings import WireSettings
+from thresher.storage.store import Store
 
 if TYPE_CHECKING:
-    from crawler.archive_filter import ArchiveFilter
+    from thresher.crawler.archive_filter import ArchiveFilter
 
 STOPPED_AT_ONCE = 130
 """Exit code after the second signal, as a shell gives for SIGINT."""

@@ -59,7 +59,7 @@ def main() -> int:
         if code := thresher(*job):
             return code
     subprocess.run(
-        [sys.executable, "-m", "pipeline", "report", "--plot", "funnel.png"],
+        [sys.executable, "-m", "thresher", "report", "--plot", "funnel.png"],
         cwd=OUT,
         check=True,
         stdout=subprocess.DEVNULL,
@@ -81,7 +81,7 @@ def main() -> int:
 def thresher(*arguments: str) -> int:
     """Print one command and run it in the directory of the demo; return its exit code."""
     print(f"$ thresher {shlex.join(arguments)}", flush=True)
-    return subprocess.run([sys.executable, "-m", "pipeline", *arguments], cwd=OUT, check=False).returncode
+    return subprocess.run([sys.executable, "-m", "thresher", *arguments], cwd=OUT, check=False).returncode
 
 
 def texts(serving: RunningWeb) -> Iterator[str]:

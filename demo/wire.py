@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from core.errors import Unavailable
+from thresher.core.errors import Unavailable
 
 MAX_HEAD = 65_536
 """Bytes of a request before its body at most; a longer request gets 431."""

@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
-from crawler.render.chromium.program import find_browser
 from demo.web import RunningWeb, Web
+from thresher.crawler.render.chromium.program import find_browser
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs/guides/console.png"
@@ -140,13 +140,13 @@ def configure(project: Path, *, delay: float) -> None:
 
 def thresher(project: Path, *words: str) -> None:
     """Run a command until it ends."""
-    subprocess.run([sys.executable, "-m", "pipeline", *words], cwd=project, env=environment(), check=True)
+    subprocess.run([sys.executable, "-m", "thresher", *words], cwd=project, env=environment(), check=True)
 
 
 @contextmanager
 def started(project: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
     """Run a command as long as the context."""
-    command = [sys.executable, "-m", "pipeline", *words]
+    command = [sys.executable, "-m", "thresher", *words]
     with subprocess.Popen(
         command, cwd=project, env=environment(), stderr=subprocess.PIPE, text=True
     ) as process:

@@ -15,15 +15,15 @@ from typing import Any, get_type_hints
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from filters.rules.chosen_rules import RULES
-from filters.rules.presets import PRESETS
-from pipeline import configuration
-from pipeline.commands.app import app
-from pipeline.configuration_template import default_text, template
-from pipeline.console.web.console_app import api_app
-from pipeline.reports.metric_families import FAMILIES
-from pipeline.setting import Setting
-from pipeline.terminal import reasons
+from thresher.filters.rules.chosen_rules import RULES
+from thresher.filters.rules.presets import PRESETS
+from thresher.pipeline import configuration
+from thresher.pipeline.commands.app import app
+from thresher.pipeline.configuration_template import default_text, template
+from thresher.pipeline.console.web.console_app import api_app
+from thresher.pipeline.reports.metric_families import FAMILIES
+from thresher.pipeline.setting import Setting
+from thresher.pipeline.terminal import reasons
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -43,7 +43,10 @@ def commands() -> str:
 def _help(*command: str) -> str:
     environment = {**os.environ, "COLUMNS": "100", "PYTHONPATH": str(REFERENCE.parents[1])}
     # The program is named by its function, or the page would depend on how it was called.
-    code = "import sys; sys.argv[0] = 'thresher'; from pipeline.commands.app import app; app(prog_name='thresher')"
+    code = (
+        "import sys; sys.argv[0] = 'thresher'; "
+        "from thresher.pipeline.commands.app import app; app(prog_name='thresher')"
+    )
     said = subprocess.run(
         [sys.executable, "-c", code, *command, "--help"],
         env=environment,
@@ -106,7 +109,7 @@ def rule_sets() -> str:
     by_module: dict[str, list[Any]] = {}
     for kind in RULES.values():
         by_module.setdefault(kind.__module__, []).append(kind)
-    documented = {**by_module, "filters.rules.fineweb2": [], "filters.word_tokens": []}
+    documented = {**by_module, "thresher.filters.rules.fineweb2": [], "thresher.filters.word_tokens": []}
     for name, kinds in documented.items():
         module = import_module(name)
         title, _, rest = (module.__doc__ or "").partition("\n\n")

@@ -17,8 +17,8 @@ import matplotlib as mpl
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pipeline.open_project import OpenProject
-from pipeline.reports import report
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.reports import report
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"

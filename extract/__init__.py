@@ -7,6 +7,9 @@ the main text and the facts that the page states about itself (`html`, `pdf`, `w
 any order.
 """
 
-from extract.skip import Skip
+if __name__ != "thresher.extract":
+    raise ImportError("import thresher.extract: `extract` is its folder in a checkout")
+
+from thresher.extract.skip import Skip
 
 __all__ = ["Skip"]

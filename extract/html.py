@@ -13,18 +13,18 @@ from functools import partial
 import ada_url
 from lxml import etree
 
-from extract.bounds import LONGEST, exceeded_bound
-from extract.charset import DecodedText
-from extract.engines.page_engine import EngineFacts, PageEngine
-from extract.extraction import Extraction
-from extract.facts.page_facts import PageFacts, complete_facts, read_page_facts
-from extract.late_parts import move_late_parts
-from extract.page import content, page_reader, unseen
-from extract.page.boxes import MAX_ELEMENTS, Block, MetadataElement, ParsedPage
-from extract.page.page_kind import PageKind
-from extract.rights import METAS
-from extract.skip import Skip
-from extract.writing import layout
+from thresher.extract.bounds import LONGEST, exceeded_bound
+from thresher.extract.charset import DecodedText
+from thresher.extract.engines.page_engine import EngineFacts, PageEngine
+from thresher.extract.extraction import Extraction
+from thresher.extract.facts.page_facts import PageFacts, complete_facts, read_page_facts
+from thresher.extract.late_parts import move_late_parts
+from thresher.extract.page import content, page_reader, unseen
+from thresher.extract.page.boxes import MAX_ELEMENTS, Block, MetadataElement, ParsedPage
+from thresher.extract.page.page_kind import PageKind
+from thresher.extract.rights import METAS
+from thresher.extract.skip import Skip
+from thresher.extract.writing import layout
 
 __all__ = ["EXTRACTOR", "LONGEST", "extract"]
 

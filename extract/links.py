@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import ada_url
 
-from extract.references import unescape
+from thresher.extract.references import unescape
 
 LIMIT = 50_000
 """Links of one page at most; a page with more is a trap or a dump."""

@@ -7,7 +7,7 @@ enough to keep the page.
 
 import re
 
-from extract.references import unescape
+from thresher.extract.references import unescape
 
 ENOUGH = 500
 """Characters of text below which no window is returned: the language of so little text is uncertain."""

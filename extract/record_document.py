@@ -5,15 +5,15 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Protocol
 
-from core import Document, RecordRef, document_id
-from extract import html, pdf, wikitext
-from extract.charset import DecodedText, decode
-from extract.engines.page_engine import PageEngine
-from extract.extraction import Extraction
-from extract.mime import HTML, PDF, PLAIN, XHTML, sniff_type
-from extract.rights import Rights, rights
-from extract.skip import Skip
-from extract.soft_error import detect_soft_error
+from thresher.core import Document, RecordRef, document_id
+from thresher.extract import html, pdf, wikitext
+from thresher.extract.charset import DecodedText, decode
+from thresher.extract.engines.page_engine import PageEngine
+from thresher.extract.extraction import Extraction
+from thresher.extract.mime import HTML, PDF, PLAIN, XHTML, sniff_type
+from thresher.extract.rights import Rights, rights
+from thresher.extract.skip import Skip
+from thresher.extract.soft_error import detect_soft_error
 
 PLAIN_EXTRACTOR = "plain@1"
 WIKITEXT = "text/x-wiki"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from core.product import PRODUCT_TOKEN
+from thresher.core.product import PRODUCT_TOKEN
 
 DIRECTIVES = frozenset(
     ("noindex", "nofollow", "noarchive", "nosnippet", "noimageindex", "notranslate", "noai", "noimageai")

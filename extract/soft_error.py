@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, get_args
 
-from extract.references import unescape
+from thresher.extract.references import unescape
 
 SoftError = Literal["block_page", "soft_404", "login_page"]
 

@@ -8,3 +8,6 @@ rules behind it, the signature and the exports then read the edited text, and th
 document gets a signature (`dedup.signature`). From the signatures of all of them follows which documents are duplicates
 (`dedup.decisions`). The result depends neither on the order of the documents nor on the machine nor on the clock.
 """
+
+if __name__ != "thresher.filters":
+    raise ImportError("import thresher.filters: `filters` is its folder in a checkout")

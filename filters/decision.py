@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from filters.text import Rule
-from filters.thresholds import Threshold, spaced_column, thresholds_of
+from thresher.filters.text import Rule
+from thresher.filters.thresholds import Threshold, spaced_column, thresholds_of
 
 Mask = npt.NDArray[np.bool_]
 Texts = npt.NDArray[np.object_]

@@ -7,7 +7,7 @@ verdict holds them as edits of the document's text. Edits are in order and do no
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from core import Edit
+from thresher.core import Edit
 
 
 def apply(text: str, edits: Sequence[Edit]) -> str:

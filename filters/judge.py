@@ -4,10 +4,10 @@ it.
 
 from collections.abc import Sequence
 
-from core import Document, Edit, Verdict
-from filters.edits import compose
-from filters.models.language import LanguagePrediction
-from filters.text import AnalyzedText, Rule
+from thresher.core import Document, Edit, Verdict
+from thresher.filters.edits import compose
+from thresher.filters.models.language import LanguagePrediction
+from thresher.filters.text import AnalyzedText, Rule
 
 
 def judge(document: Document, language: LanguagePrediction, rules: Sequence[Rule]) -> Verdict:

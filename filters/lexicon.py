@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from filters.characters import SENTENCE_TERMINALS, has_letter, is_punctuation, is_word
-from filters.tokens.english_tokens import ENGLISH
-from filters.tokens.token_scheme import TokenScheme
-from filters.word_tokens import split_run
-from filters.words import is_unspaced
+from thresher.filters.characters import SENTENCE_TERMINALS, has_letter, is_punctuation, is_word
+from thresher.filters.tokens.english_tokens import ENGLISH
+from thresher.filters.tokens.token_scheme import TokenScheme
+from thresher.filters.word_tokens import split_run
+from thresher.filters.words import is_unspaced
 
 IntArray = npt.NDArray[np.int64]
 MAX_RUNS = 400_000

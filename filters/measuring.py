@@ -8,11 +8,11 @@ is not measured further: that in a language that nobody wants, because every lat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core import Edit, InputError
-from filters.edits import compose
-from filters.models.language import LanguageRule
-from filters.text import AnalyzedText, Rule
-from filters.thresholds import OTHER_LANGUAGE, relaxed, spaced_column, thresholds_of
+from thresher.core import Edit, InputError
+from thresher.filters.edits import compose
+from thresher.filters.models.language import LanguageRule
+from thresher.filters.text import AnalyzedText, Rule
+from thresher.filters.thresholds import OTHER_LANGUAGE, relaxed, spaced_column, thresholds_of
 
 RESERVED_COLUMNS = ("id", "language", "payload_bytes", "text_bytes", "edits")
 """Columns of the table of measurements that are no measurements (`storage.tables.MEASUREMENTS`)."""

@@ -10,15 +10,15 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from core import Edit
-from filters import edits as text_edits
-from filters import lexicon as columns
-from filters.characters import is_word
-from filters.lexicon import IntArray, Lexicon, current_lexicon
-from filters.tokens.english_tokens import ENGLISH
-from filters.tokens.token_scheme import TokenScheme, scheme_of
-from filters.word_tokens import TOKENS_VERSION
-from filters.words import WORDS_VERSION, spaced, words
+from thresher.core import Edit
+from thresher.filters import edits as text_edits
+from thresher.filters import lexicon as columns
+from thresher.filters.characters import is_word
+from thresher.filters.lexicon import IntArray, Lexicon, current_lexicon
+from thresher.filters.tokens.english_tokens import ENGLISH
+from thresher.filters.tokens.token_scheme import TokenScheme, scheme_of
+from thresher.filters.word_tokens import TOKENS_VERSION
+from thresher.filters.words import WORDS_VERSION, spaced, words
 
 ANALYSIS_VERSION = f"{TOKENS_VERSION} {WORDS_VERSION}"
 """Names how texts are split. It belongs in the recipe of every rule that counts tokens, words or sentences."""

@@ -15,18 +15,18 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any, Literal
 
-from core import InputError
-from filters.models.language import LanguageRule
-from filters.rules.boilerplate import Boilerplate
-from filters.rules.c4 import C4
-from filters.rules.code_lines import CodeLines
-from filters.rules.dclm import DclmQuality, DclmRepetition
-from filters.rules.fineweb import UNPUNCTUATED_LANGUAGES, FineWeb
-from filters.rules.fineweb2 import BY_LANGUAGE, ByLanguage
-from filters.rules.gopher import GopherQuality, GopherRepetition
-from filters.rules.lengths import Length
-from filters.rules.refinedweb import RefinedWebLines
-from filters.text import Rule
+from thresher.core import InputError
+from thresher.filters.models.language import LanguageRule
+from thresher.filters.rules.boilerplate import Boilerplate
+from thresher.filters.rules.c4 import C4
+from thresher.filters.rules.code_lines import CodeLines
+from thresher.filters.rules.dclm import DclmQuality, DclmRepetition
+from thresher.filters.rules.fineweb import UNPUNCTUATED_LANGUAGES, FineWeb
+from thresher.filters.rules.fineweb2 import BY_LANGUAGE, ByLanguage
+from thresher.filters.rules.gopher import GopherQuality, GopherRepetition
+from thresher.filters.rules.lengths import Length
+from thresher.filters.rules.refinedweb import RefinedWebLines
+from thresher.filters.text import Rule
 
 OTHER_LANGUAGE = "other_language"
 """Reason of `LanguageRule` for a text in a language that is not wanted."""
@@ -297,12 +297,14 @@ def with_thresholds(rules: Sequence[Rule], values: Mapping[str, float]) -> tuple
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
             hint = f"; did you mean {near[0]!r}?" if near else "; its rules have no thresholds"
-            raise InputError(f"filters.thresholds: no rule of this project has the threshold {key!r}{hint}")
+            raise InputError(
+                f"thresher.filters.thresholds: no rule of this project has the threshold {key!r}{hint}"
+            )
         name = key.partition(".")[0]
         try:
             by_name[name] = _with_parameter(by_name[name], known[key], value)
         except ValueError as error:
-            raise InputError(f"filters.thresholds: {key} {error}") from None
+            raise InputError(f"thresher.filters.thresholds: {key} {error}") from None
     return tuple(by_name[rule.name] for rule in rules)
 
 

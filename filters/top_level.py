@@ -4,7 +4,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from core import Unavailable
+from thresher.core import Unavailable
 
 _PRIVATE = "===BEGIN PRIVATE DOMAINS==="
 

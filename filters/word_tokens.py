@@ -21,8 +21,8 @@ Time is linear in the length of the run.
 import re
 from collections.abc import Iterator, Sequence
 
-from filters.characters import is_symbol
-from filters.tokens.token_scheme import LONGEST_WHOLE, PUNCTUATION, QUOTES, TokenScheme
+from thresher.filters.characters import is_symbol
+from thresher.filters.tokens.token_scheme import LONGEST_WHOLE, PUNCTUATION, QUOTES, TokenScheme
 
 TOKENS_VERSION = "tokens@2"
 """Name of these rules. It belongs in every recipe that counts tokens."""

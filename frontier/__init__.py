@@ -56,16 +56,19 @@ the server's (`lua/state/clock.lua`). `link.embedded` runs such a server for one
 the same frontier for one process, without a server: its promises in plain Python.
 """
 
+if __name__ != "thresher.frontier":
+    raise ImportError("import thresher.frontier: `frontier` is its folder in a checkout")
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from frontier.crawl_frontier import Frontier
-    from frontier.crawl_settings import CrawlSettings, StorageId
-    from frontier.exchange_times import ExchangeCheck, ExchangeTimes, Violation
-    from frontier.fleet_state import FleetState, Member, Wanted
-    from frontier.gate_state import GateState
-    from frontier.lease import (
+    from thresher.frontier.crawl_frontier import Frontier
+    from thresher.frontier.crawl_settings import CrawlSettings, StorageId
+    from thresher.frontier.exchange_times import ExchangeCheck, ExchangeTimes, Violation
+    from thresher.frontier.fleet_state import FleetState, Member, Wanted
+    from thresher.frontier.gate_state import GateState
+    from thresher.frontier.lease import (
         AddResult,
         Budget,
         Discovery,
@@ -82,15 +85,15 @@ if TYPE_CHECKING:
         Stats,
         UnloggedBatch,
     )
-    from frontier.outage import Outage
-    from frontier.policy import HostSwitch, UrlPolicy
-    from frontier.robots_record import RobotsRecord
-    from frontier.takeover import TakeoverError
-    from frontier.urls.canonical import InvalidUrl, canonicalize
-    from frontier.urls.scope import Scope
-    from frontier.verbs.crawl import crawl_names
-    from frontier.verbs.inspection import Hold, HostPage, HostState, UrlState
-    from frontier.worker_figures import CrawlFigures, WorkerFigures, WorkerKind, WorkerReport
+    from thresher.frontier.outage import Outage
+    from thresher.frontier.policy import HostSwitch, UrlPolicy
+    from thresher.frontier.robots_record import RobotsRecord
+    from thresher.frontier.takeover import TakeoverError
+    from thresher.frontier.urls.canonical import InvalidUrl, canonicalize
+    from thresher.frontier.urls.scope import Scope
+    from thresher.frontier.verbs.crawl import crawl_names
+    from thresher.frontier.verbs.inspection import Hold, HostPage, HostState, UrlState
+    from thresher.frontier.worker_figures import CrawlFigures, WorkerFigures, WorkerKind, WorkerReport
 
 __all__ = [
     "AddResult",
@@ -138,11 +141,11 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Frontier": "frontier.crawl_frontier",
-    **dict.fromkeys(("CrawlSettings", "StorageId"), "frontier.crawl_settings"),
-    **dict.fromkeys(("ExchangeCheck", "ExchangeTimes", "Violation"), "frontier.exchange_times"),
-    **dict.fromkeys(("FleetState", "Member", "Wanted"), "frontier.fleet_state"),
-    "GateState": "frontier.gate_state",
+    "Frontier": "thresher.frontier.crawl_frontier",
+    **dict.fromkeys(("CrawlSettings", "StorageId"), "thresher.frontier.crawl_settings"),
+    **dict.fromkeys(("ExchangeCheck", "ExchangeTimes", "Violation"), "thresher.frontier.exchange_times"),
+    **dict.fromkeys(("FleetState", "Member", "Wanted"), "thresher.frontier.fleet_state"),
+    "GateState": "thresher.frontier.gate_state",
     **dict.fromkeys(
         (
             "AddResult",
@@ -161,18 +164,18 @@ _MODULES = {
             "Stats",
             "UnloggedBatch",
         ),
-        "frontier.lease",
+        "thresher.frontier.lease",
     ),
-    "Outage": "frontier.outage",
-    **dict.fromkeys(("HostSwitch", "UrlPolicy"), "frontier.policy"),
-    "RobotsRecord": "frontier.robots_record",
-    "TakeoverError": "frontier.takeover",
-    **dict.fromkeys(("InvalidUrl", "canonicalize"), "frontier.urls.canonical"),
-    "Scope": "frontier.urls.scope",
-    "crawl_names": "frontier.verbs.crawl",
-    **dict.fromkeys(("Hold", "HostPage", "HostState", "UrlState"), "frontier.verbs.inspection"),
+    "Outage": "thresher.frontier.outage",
+    **dict.fromkeys(("HostSwitch", "UrlPolicy"), "thresher.frontier.policy"),
+    "RobotsRecord": "thresher.frontier.robots_record",
+    "TakeoverError": "thresher.frontier.takeover",
+    **dict.fromkeys(("InvalidUrl", "canonicalize"), "thresher.frontier.urls.canonical"),
+    "Scope": "thresher.frontier.urls.scope",
+    "crawl_names": "thresher.frontier.verbs.crawl",
+    **dict.fromkeys(("Hold", "HostPage", "HostState", "UrlState"), "thresher.frontier.verbs.inspection"),
     **dict.fromkeys(
-        ("CrawlFigures", "WorkerFigures", "WorkerKind", "WorkerReport"), "frontier.worker_figures"
+        ("CrawlFigures", "WorkerFigures", "WorkerKind", "WorkerReport"), "thresher.frontier.worker_figures"
     ),
 }
 """The module of each name. A module is imported when one of its names is used, because the configuration needs few of

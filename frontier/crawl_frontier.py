@@ -12,22 +12,22 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any, Self, TypeVar
 
-from core import InputError, Url
-from frontier.codec.arguments import (
+from thresher.core import InputError, Url
+from thresher.frontier.codec.arguments import (
     add_calls,
     knows_calls,
     release_arguments,
     settle_arguments,
 )
-from frontier.codec.replies import (
+from thresher.frontier.codec.replies import (
     decode_add_result,
     decode_lease,
     decode_settlement,
     decode_stats,
     soonest_ms,
 )
-from frontier.crawl_settings import CrawlSettings, StorageId
-from frontier.lease import (
+from thresher.frontier.crawl_settings import CrawlSettings, StorageId
+from thresher.frontier.lease import (
     AddResult,
     Discovery,
     HostRelease,
@@ -38,18 +38,18 @@ from frontier.lease import (
     Stats,
     UnloggedBatch,
 )
-from frontier.link.call import Arg, Call, Link
-from frontier.link.lost_frontier import lost_frontier_error
-from frontier.verbs.backlog import Backlog
-from frontier.verbs.crawl import Crawl
-from frontier.verbs.fleet import Fleet
-from frontier.verbs.inspection import Inspection
-from frontier.verbs.operator import Operator
-from frontier.verbs.origins import Origins
-from frontier.verbs.politeness import Politeness
-from frontier.verbs.queue_tail import MAX_IN_MEMORY, QueueTail, SegmentStore
-from frontier.verbs.rebuild import Rebuild
-from frontier.verbs.workers import Workers
+from thresher.frontier.link.call import Arg, Call, Link
+from thresher.frontier.link.lost_frontier import lost_frontier_error
+from thresher.frontier.verbs.backlog import Backlog
+from thresher.frontier.verbs.crawl import Crawl
+from thresher.frontier.verbs.fleet import Fleet
+from thresher.frontier.verbs.inspection import Inspection
+from thresher.frontier.verbs.operator import Operator
+from thresher.frontier.verbs.origins import Origins
+from thresher.frontier.verbs.politeness import Politeness
+from thresher.frontier.verbs.queue_tail import MAX_IN_MEMORY, QueueTail, SegmentStore
+from thresher.frontier.verbs.rebuild import Rebuild
+from thresher.frontier.verbs.workers import Workers
 
 T = TypeVar("T")
 

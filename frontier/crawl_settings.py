@@ -9,9 +9,9 @@ archives.
 import json
 from dataclasses import asdict, dataclass, field, replace
 
-from core import CorruptData, InputError
-from frontier.lease import Budget
-from frontier.policy import HostSwitch, UrlPolicy
+from thresher.core import CorruptData, InputError
+from thresher.frontier.lease import Budget
+from thresher.frontier.policy import HostSwitch, UrlPolicy
 
 _NOT_SET = "not set"
 

@@ -10,9 +10,9 @@ from enum import IntEnum, StrEnum
 from operator import attrgetter
 from typing import Any, Self
 
-from core import InputError, Url
-from frontier.request_state import EMPTY_STATE, RequestState
-from frontier.urls.scope import Scope
+from thresher.core import InputError, Url
+from thresher.frontier.request_state import EMPTY_STATE, RequestState
+from thresher.frontier.urls.scope import Scope
 
 LEVELS = 1_000_000_000
 """Largest distance of depths and priorities from zero: their difference is ordered as a 32-bit number."""

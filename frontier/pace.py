@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from core.settings import Key, optional_rule, rule
+from thresher.core.settings import Key, optional_rule, rule
 
 if TYPE_CHECKING:
-    from frontier.lease import Budget
+    from thresher.frontier.lease import Budget
 
 _DELAY = "must not be negative and must be finite"
 _COUNT = optional_rule(lambda count: count >= 1, "must be at least 1")
@@ -53,7 +53,7 @@ class BudgetSettings:
     @property
     def budget(self) -> Budget:
         """The budget that the frontier keeps."""
-        from frontier.lease import Budget  # noqa: PLC0415 - most commands read only the settings
+        from thresher.frontier.lease import Budget  # noqa: PLC0415 - most commands read only the settings
 
         return Budget(
             host=self.max_pages_per_host, domain=self.max_pages_per_domain, hosts=self.max_hosts_per_domain

@@ -17,9 +17,9 @@ pair is one page (bench/frontier/folding.py).
 
 import hashlib
 
-from core import Url
-from frontier.lease import Discovery
-from frontier.policy import OFF, HostSwitch
+from thresher.core import Url
+from thresher.frontier.lease import Discovery
+from thresher.frontier.policy import OFF, HostSwitch
 
 _HASH_BYTES = 7  # 2 choose a bucket, 5 are the fingerprint (lua/verbs/seen.lua)
 

@@ -5,7 +5,7 @@ is dead for ever: the functions in `lua/` refuse its leases, heartbeats and sett
 says.
 """
 
-from core import Unavailable
+from thresher.core import Unavailable
 
 TAKEOVER_REPLY_PREFIX = "TAKENOVER "
 """The beginning of a server's reply that refuses such a name (`lua/state/takeover.lua`); the name follows."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, get_args
 
-from core.call_times import NO_CALLS
+from thresher.core.call_times import NO_CALLS
 
 WorkerKind = Literal["crawler", "processor", "exporter"]
 WORKER_KINDS: tuple[WorkerKind, ...] = get_args(WorkerKind)

@@ -9,8 +9,11 @@ The walls are the kernel's: Landlock (`filesystem`), seccomp (`syscalls`), and a
 (`privileges`). `probe` tries what a machine offers, and reports what it lacks.
 """
 
-from isolation.confinement import Confinement, ConfinementLimits, confine
-from isolation.probe import probe_confinement
-from isolation.worker_process import WorkerProcess
+if __name__ != "thresher.isolation":
+    raise ImportError("import thresher.isolation: `isolation` is its folder in a checkout")
+
+from thresher.isolation.confinement import Confinement, ConfinementLimits, confine
+from thresher.isolation.probe import probe_confinement
+from thresher.isolation.worker_process import WorkerProcess
 
 __all__ = ["Confinement", "ConfinementLimits", "WorkerProcess", "confine", "probe_confinement"]

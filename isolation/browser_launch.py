@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from isolation import filesystem, privileges, syscalls
-from isolation.environment import scrub_environment
-from isolation.resource_limit import set_resource_limit
+from thresher.isolation import filesystem, privileges, syscalls
+from thresher.isolation.environment import scrub_environment
+from thresher.isolation.resource_limit import set_resource_limit
 
 BOOTSTRAP_CODE = (
-    "import sys; sys.path[:] = {path!r}; from isolation.browser_launch import main; main(sys.argv[1:])"
+    "import sys; sys.path[:] = {path!r}; "
+    "from thresher.isolation.browser_launch import main; main(sys.argv[1:])"
 )
 PROFILE_OPTION = "--user-data-dir="
 EXECUTABLE_PATHS = ("/bin", "/lib", "/lib32", "/lib64", "/usr", "/opt", "/sbin")

@@ -7,7 +7,7 @@ import select
 import signal
 from multiprocessing.connection import Connection
 
-from core.collector import collect_rarely
+from thresher.core.collector import collect_rarely
 
 
 def spawn_main(pipe: int, lifeline: int, orphan_signal: int) -> None:

@@ -16,8 +16,8 @@ import os
 import resource
 from dataclasses import dataclass
 
-from isolation import filesystem, privileges, syscalls
-from isolation.resource_limit import set_resource_limit
+from thresher.isolation import filesystem, privileges, syscalls
+from thresher.isolation.resource_limit import set_resource_limit
 
 MAX_DESCRIPTORS = 64
 RISK_WITHOUT_SECCOMP = "a worker may speak to the network and signal processes of its user"

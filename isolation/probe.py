@@ -9,9 +9,9 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
-from core import Unavailable
-from isolation.confinement import Confinement, ConfinementLimits, confine
-from isolation.worker_process import WorkerProcess
+from thresher.core import Unavailable
+from thresher.isolation.confinement import Confinement, ConfinementLimits, confine
+from thresher.isolation.worker_process import WorkerProcess
 
 PROBE_MEMORY_BYTES = 1 << 40
 """Bytes for a process that does nothing, but may be a copy of a large one."""

@@ -18,12 +18,12 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import Connection
 
-from isolation.deadline import Deadline
-from isolation.environment import scrub_environment
+from thresher.isolation.deadline import Deadline
+from thresher.isolation.environment import scrub_environment
 
 BOOTSTRAP_CODE = (
     "import sys; sys.path[:] = sys.argv[4:];"
-    " from isolation.child import spawn_main; spawn_main(*map(int, sys.argv[1:4]))"
+    " from thresher.isolation.child import spawn_main; spawn_main(*map(int, sys.argv[1:4]))"
 )
 """The entry point has the name that `multiprocessing` uses for its own, so that readers of a
 process list recognise it.

@@ -9,3 +9,6 @@ sealed yet in a pool of worker processes, and seals each with its Manifest. `rep
 A crash leaves nothing half done: a part is sealed or it does not exist, and running the same command again makes the
 missing parts.
 """
+
+if __name__ != "thresher.pipeline":
+    raise ImportError("import thresher.pipeline: `pipeline` is its folder in a checkout")

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from core import CorruptData, Unavailable
-from pipeline.open_project import OpenProject
-from storage.catalog import Catalog, CatalogContents
+from thresher.core import CorruptData, Unavailable
+from thresher.pipeline.open_project import OpenProject
+from thresher.storage.catalog import Catalog, CatalogContents
 
 
 def rebuild(project: OpenProject) -> CatalogContents:

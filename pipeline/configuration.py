@@ -16,21 +16,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
 
-from core import InputError
-from core.rule_entries import entry_texts, with_files
-from core.settings import Conversion, Key, Size, rule
-from crawler.archive_settings import ArchiveSettings
-from crawler.reading.reading_settings import ReadingSettings
-from crawler.render.render_settings import RenderSettings
-from crawler.wire_settings import WireSettings
-from extract.engines.page_engine import MARKDOWN, EngineName
-from extract.rights import OBEYABLE
-from filters.signals.signal_settings import SignalSettings
-from frontier.pace import BudgetSettings, PaceSettings
-from pipeline.fleet_settings import FleetSettings
-from pipeline.prices import Prices
-from pipeline.setting import Setting, declared_settings, valid_value
-from pipeline.url_policy import PolicySettings
+from thresher.core import InputError
+from thresher.core.rule_entries import entry_texts, with_files
+from thresher.core.settings import Conversion, Key, Size, rule
+from thresher.crawler.archive_settings import ArchiveSettings
+from thresher.crawler.reading.reading_settings import ReadingSettings
+from thresher.crawler.render.render_settings import RenderSettings
+from thresher.crawler.wire_settings import WireSettings
+from thresher.extract.engines.page_engine import MARKDOWN, EngineName
+from thresher.extract.rights import OBEYABLE
+from thresher.filters.signals.signal_settings import SignalSettings
+from thresher.frontier.pace import BudgetSettings, PaceSettings
+from thresher.pipeline.fleet_settings import FleetSettings
+from thresher.pipeline.prices import Prices
+from thresher.pipeline.setting import Setting, declared_settings, valid_value
+from thresher.pipeline.url_policy import PolicySettings
 
 FILE = "thresher.toml"
 PERMUTATIONS, MAX_PERMUTATIONS = 112, 10_000
@@ -197,7 +197,7 @@ class FiltersConfig:
         Mapping[str, float],
         Key(
             "other thresholds than those of the preset (docs/guides/thresholds.md)",
-            example="[filters.thresholds]",
+            example="[thresher.filters.thresholds]",
         ),
     ] = field(default_factory=dict)
     obey: Annotated[

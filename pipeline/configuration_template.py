@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from core.settings import format_size
-from pipeline.configuration import SECTIONS, settings_of
-from pipeline.setting import Setting
+from thresher.core.settings import format_size
+from thresher.pipeline.configuration import SECTIONS, settings_of
+from thresher.pipeline.setting import Setting
 
 _HEADER = "# thresher.toml: what this project crawls with and keeps. Every key has a default but `contact`.\n"
 

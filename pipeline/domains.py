@@ -1,8 +1,8 @@
 """`domain_of`: under which registered domain reports count a document."""
 
-from core import ThresherError
-from frontier import canonicalize
-from frontier.urls.scope import registered_domain
+from thresher.core import ThresherError
+from thresher.frontier import canonicalize
+from thresher.frontier.urls.scope import registered_domain
 
 NO_DOMAIN = "(no domain)"
 """Documents whose URL has no host, such as those of ingested files (`file:more.jsonl#line=7`)."""

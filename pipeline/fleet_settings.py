@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from core import InputError
-from core.settings import Key, optional_rule, rule
-from frontier.fleet_state import MAX_MEMBERS, MemberKind
+from thresher.core import InputError
+from thresher.core.settings import Key, optional_rule, rule
+from thresher.frontier.fleet_state import MAX_MEMBERS, MemberKind
 
 _NUMBER = rule(lambda number: 0 <= number <= MAX_MEMBERS, f"must be a number from 0 to {MAX_MEMBERS}")
 _LIMIT = optional_rule(lambda number: 0 <= number <= MAX_MEMBERS, f"must be a number from 0 to {MAX_MEMBERS}")

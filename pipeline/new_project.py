@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from core import InputError
-from pipeline import configuration
-from pipeline.configuration_template import template
+from thresher.core import InputError
+from thresher.pipeline import configuration
+from thresher.pipeline.configuration_template import template
 
 
 def create(directory: Path, contact: str = "") -> Path:

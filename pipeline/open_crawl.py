@@ -14,16 +14,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from core import CorruptData, InputError
-from frontier import Frontier, StorageId, crawl_names
-from frontier.crawl_settings import check_storage
-from frontier.link.call import Link
-from frontier.link.lost_frontier import lost_frontier_error
-from pipeline.open_project import OpenProject
-from storage.archive.open_files import WARC, open_archive_files
-from storage.crawllog.log_line import FOLDER as LOG
-from storage.storage_id import ensure_storage_id, read_storage_id
-from storage.store import Store
+from thresher.core import CorruptData, InputError
+from thresher.frontier import Frontier, StorageId, crawl_names
+from thresher.frontier.crawl_settings import check_storage
+from thresher.frontier.link.call import Link
+from thresher.frontier.link.lost_frontier import lost_frontier_error
+from thresher.pipeline.open_project import OpenProject
+from thresher.storage.archive.open_files import WARC, open_archive_files
+from thresher.storage.crawllog.log_line import FOLDER as LOG
+from thresher.storage.storage_id import ensure_storage_id, read_storage_id
+from thresher.storage.store import Store
 
 T = TypeVar("T")
 
@@ -59,7 +59,7 @@ def ask_project(project: OpenProject, question: Callable[[str, Frontier], Awaita
     """
     if not project.may_have_crawls:
         return Every(answers={}, lost={})
-    from frontier.link.connect import connect  # noqa: PLC0415 - redis takes as long to import as a short answer
+    from thresher.frontier.link.connect import connect  # noqa: PLC0415 - redis takes as long to import as a short answer
 
     async def ask(address: str) -> Every[T]:
         link = await connect(address)

@@ -15,22 +15,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core import CorruptData, InputError
-from pipeline import configuration
-from pipeline.configuration import Config
-from pipeline.terminal.output import warn
-from storage.cache.block_cache import Cache, default_directory
-from storage.cache.cache_counters import CacheStats
-from storage.location import open_store
-from storage.store import Store
+from thresher.core import CorruptData, InputError
+from thresher.pipeline import configuration
+from thresher.pipeline.configuration import Config
+from thresher.pipeline.terminal.output import warn
+from thresher.storage.cache.block_cache import Cache, default_directory
+from thresher.storage.cache.cache_counters import CacheStats
+from thresher.storage.location import open_store
+from thresher.storage.store import Store
 
 if TYPE_CHECKING:
-    from crawler.reading.page_options import PageOptions
-    from frontier import CrawlSettings
-    from isolation import Confinement
-    from pipeline.engine.local.crawl_worker import WorkerFactory
-    from pipeline.engine.local.worker_pool import WorkerPool
-    from storage.catalog import Catalog
+    from thresher.crawler.reading.page_options import PageOptions
+    from thresher.frontier import CrawlSettings
+    from thresher.isolation import Confinement
+    from thresher.pipeline.engine.local.crawl_worker import WorkerFactory
+    from thresher.pipeline.engine.local.worker_pool import WorkerPool
+    from thresher.storage.catalog import Catalog
 
 STATE_DIRECTORY = ".thresher"
 EMBEDDED = "embedded"
@@ -93,7 +93,7 @@ class OpenProject:
     @cached_property
     def catalog(self) -> Catalog:
         """The catalog, brought up to date with the storage."""
-        from storage.catalog import Catalog
+        from thresher.storage.catalog import Catalog
 
         catalog = Catalog(self.config.project.catalog, self.directory)
         self._refresh(catalog)
@@ -118,7 +118,7 @@ class OpenProject:
 
         The first use prints a warning for each protection that the machine does not offer.
         """
-        from isolation import probe_confinement
+        from thresher.isolation import probe_confinement
 
         found = probe_confinement()
         for lack in found.lacks:
@@ -135,7 +135,7 @@ class OpenProject:
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
-            from pipeline.engine.local.worker_pool import local_worker_pool, most_workers
+            from thresher.pipeline.engine.local.worker_pool import local_worker_pool, most_workers
 
             if workers is not None and workers > most_workers():
                 raise InputError(
@@ -146,7 +146,7 @@ class OpenProject:
             with local_worker_pool(count, before_first=lambda: self.confinement) as local:
                 yield local
         else:
-            from pipeline.engine.ray.ray_pool import ray_worker_pool
+            from thresher.pipeline.engine.ray.ray_pool import ray_worker_pool
 
             with ray_worker_pool(cluster, workers) as remote:
                 yield remote
@@ -157,12 +157,12 @@ class OpenProject:
         self.store.sweep()
         cluster = self.config.project.cluster
         if cluster is None:
-            from pipeline.engine.local.crawl_worker import LocalCrawlWorker
+            from thresher.pipeline.engine.local.crawl_worker import LocalCrawlWorker
 
             _ = self.confinement  # prints its warnings before a worker starts
             yield LocalCrawlWorker
         else:
-            from pipeline.engine.ray.ray_crawl_worker import ray_worker_factory
+            from thresher.pipeline.engine.ray.ray_crawl_worker import ray_worker_factory
 
             one_machine = self.config.project.redis == EMBEDDED
             with ray_worker_factory(cluster, self.store, is_single_machine=one_machine) as factory:
@@ -182,7 +182,7 @@ class OpenProject:
         """Yield the address of the frontier's Redis. An embedded server runs at least as long as the context."""
         address = self.config.project.redis
         if address == EMBEDDED:
-            from frontier.link.embedded import embedded_server
+            from thresher.frontier.link.embedded import embedded_server
 
             with embedded_server(self._server_directory) as url:
                 yield url
@@ -192,7 +192,7 @@ class OpenProject:
     @property
     def settings(self) -> CrawlSettings:
         """The settings that the project gives its crawls."""
-        from frontier import CrawlSettings
+        from thresher.frontier import CrawlSettings
 
         settings = self.config.crawler
         return CrawlSettings(
@@ -206,7 +206,7 @@ class OpenProject:
     @property
     def page_options(self) -> PageOptions:
         """The options with which responses are read as pages."""
-        from crawler.reading.page_options import PageOptions
+        from thresher.crawler.reading.page_options import PageOptions
 
         settings = self.config.crawler
         return PageOptions(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from core.settings import Key, rule
+from thresher.core.settings import Key, rule
 
 _PRICE = rule(lambda price: 0 <= price <= 1e9, "a price is a number from 0 to a billion")
 _CURRENCY = rule(lambda text: 0 < len(text) <= 8 and text.isprintable(), 'a currency is a short name: "EUR"')

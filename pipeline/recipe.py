@@ -14,26 +14,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core import Interruption
-from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.open_project import OpenProject
-from pipeline.runs import record_run
-from pipeline.steps import blocklist, process
-from pipeline.steps.records import signal_files
-from pipeline.terminal.progress import Progress
+from thresher.core import Interruption
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.engine.local.worker_pool import WorkerPool
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.runs import record_run
+from thresher.pipeline.steps import blocklist, process
+from thresher.pipeline.steps.records import signal_files
+from thresher.pipeline.terminal.progress import Progress
 
 if TYPE_CHECKING:
-    from pipeline.crawls.seed import SeedPlan, SeedSummary
-    from pipeline.crawls.seed_files import RefusedLine
-    from pipeline.fleet.crawl_call import CrawlLimits
-    from pipeline.fleet.crawl_summary import CrawlSummary
-    from pipeline.funnel import Funnel
-    from pipeline.steps.export_plan import ExportOptions
-    from pipeline.steps.records.rule_set import RuleSet
-    from shards import Dataset
-    from shards.tokenizer import TokenizerFile
-    from storage.manifest import Manifest
+    from thresher.pipeline.crawls.seed import SeedPlan, SeedSummary
+    from thresher.pipeline.crawls.seed_files import RefusedLine
+    from thresher.pipeline.fleet.crawl_call import CrawlLimits
+    from thresher.pipeline.fleet.crawl_summary import CrawlSummary
+    from thresher.pipeline.funnel import Funnel
+    from thresher.pipeline.steps.export_plan import ExportOptions
+    from thresher.pipeline.steps.records.rule_set import RuleSet
+    from thresher.shards import Dataset
+    from thresher.shards.tokenizer import TokenizerFile
+    from thresher.storage.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +64,10 @@ def run_all(  # noqa: PLR0913 - the options of the command
     `workers` is the number of worker processes after the crawl; None for one per CPU. `update` replaces the crawl's
     settings with those of the project.
     """
-    from pipeline.crawls.seed import seed_file
-    from pipeline.fleet.crawl_command import crawl
-    from pipeline.steps import export_directory
-    from shards.tokenizer import load_tokenizer_file
+    from thresher.pipeline.crawls.seed import seed_file
+    from thresher.pipeline.fleet.crawl_command import crawl
+    from thresher.pipeline.steps import export_directory
+    from thresher.shards.tokenizer import load_tokenizer_file
 
     _ = project.config.contact  # raises if none is set
     blocklist.put_blocklist(project.store, project.directory, project.config.filters.blocklist)
@@ -101,8 +101,8 @@ def process_sources(
 
     `screen` says whether documents that deduplication knows are left out; None for what `[dedup]` says.
     """
-    from pipeline.steps.dedup import choose_screen
-    from pipeline.steps.records.screened_parts import with_screen
+    from thresher.pipeline.steps.dedup import choose_screen
+    from thresher.pipeline.steps.records.screened_parts import with_screen
 
     filters = signal_files.stored_filters(project.store, project.directory, project.config.filters)
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
@@ -135,7 +135,7 @@ def judge_sources(
     """Make a set of verdicts of the measurements of the sources. Raise `InputError` if a record is not processed, or if
     its measurements do not suffice.
     """
-    from pipeline.steps.verdicts import judge_step
+    from thresher.pipeline.steps.verdicts import judge_step
 
     filters = project.config.filters
     process.require_processed(project.store, names, filters)
@@ -164,8 +164,8 @@ def find_duplicates(
 
     Raise `InputError` if a record is not processed, or not judged.
     """
-    from pipeline.steps import dedup
-    from pipeline.steps.cuts import cut_results, cut_run
+    from thresher.pipeline.steps import dedup
+    from thresher.pipeline.steps.cuts import cut_results, cut_run
 
     process.require_processed(project.store, names, project.config.filters)
     config = project.config.dedup
@@ -192,7 +192,7 @@ def export_crawl(
     """Process what a crawl has sealed, find its duplicates, and write its shards. Raise `InputError` if the crawl has
     sealed nothing, or seals more meanwhile.
     """
-    from pipeline.fleet.export_schedule import require_sealed
+    from thresher.pipeline.fleet.export_schedule import require_sealed
 
     require_sealed(project.store, name)
     names = (name,)
@@ -211,11 +211,11 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     options: ExportOptions | None = None,
 ) -> tuple[Dataset, Funnel]:
     """Write the kept documents as shards, with the funnel in the same directory."""
-    from pipeline.funnel import TokenCounts
-    from pipeline.reports import report
-    from pipeline.steps import dedup, export, export_directory, export_plan
-    from pipeline.steps.cuts import cut_results
-    from shards.dataset import count_tokens
+    from thresher.pipeline.funnel import TokenCounts
+    from thresher.pipeline.reports import report
+    from thresher.pipeline.steps import dedup, export, export_directory, export_plan
+    from thresher.pipeline.steps.cuts import cut_results
+    from thresher.shards.dataset import count_tokens
 
     process.require_processed(project.store, names, project.config.filters)
     verdict_set = "" if options is None else options.verdict_set

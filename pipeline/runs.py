@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from core import ThresherError
-from core.tracing import identified, span
-from pipeline.engine.run_step import StepSummary
-from pipeline.engine.step import Step
-from pipeline.engine.task import cpu_seconds
-from pipeline.open_project import OpenProject
-from storage.run import Outcome, Run, put
+from thresher.core import ThresherError
+from thresher.core.tracing import identified, span
+from thresher.pipeline.engine.run_step import StepSummary
+from thresher.pipeline.engine.step import Step
+from thresher.pipeline.engine.task import cpu_seconds
+from thresher.pipeline.open_project import OpenProject
+from thresher.storage.run import Outcome, Run, put
 
 
 @dataclass(slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from core import InputError
-from core.settings import Key, RuleError
+from thresher.core import InputError
+from thresher.core.settings import Key, RuleError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from core import InputError
-from core.settings import Check, Key
-from frontier import HostSwitch, InvalidUrl, UrlPolicy, canonicalize
+from thresher.core import InputError
+from thresher.core.settings import Check, Key
+from thresher.frontier import HostSwitch, InvalidUrl, UrlPolicy, canonicalize
 
 HOST_KEYS = ("traps", "query_order")
 _INVALID_CHARACTERS = frozenset(" \t\r\n/\\:@?#=")

@@ -9,7 +9,10 @@ offset of the WARC record that the document came from. So every row of a shard l
 received.
 """
 
-from shards.dataset import Dataset, ShardFile
-from shards.permutation import Permutation
+if __name__ != "thresher.shards":
+    raise ImportError("import thresher.shards: `shards` is its folder in a checkout")
+
+from thresher.shards.dataset import Dataset, ShardFile
+from thresher.shards.permutation import Permutation
 
 __all__ = ["Dataset", "Permutation", "ShardFile"]

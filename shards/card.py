@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shards.dataset import ShardFile, count_documents, count_tokens, counted_shards
+from thresher.shards.dataset import ShardFile, count_documents, count_tokens, counted_shards
 
 CARD_NAME = "README.md"
 FRONT_MATTER = """---

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from core import CorruptData
+from thresher.core import CorruptData
 
 FORMAT = "thresher-export@4"
 Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]

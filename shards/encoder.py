@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from shards.tokenizer import open_tokenizer
+from thresher.shards.tokenizer import open_tokenizer
 
 LOGGER = logging.getLogger(__name__)
 PIECE_CHARACTERS = 1 << 16

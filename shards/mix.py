@@ -21,8 +21,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from core import InputError
-from shards.permutation import Permutation
+from thresher.core import InputError
+from thresher.shards.permutation import Permutation
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 CLUSTER_SIZE = "cluster_size"

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from shards.permutation import Permutation
+from thresher.shards.permutation import Permutation
 
 MIXED, BY_SOURCE = "mixed", "by-source"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from shards.packing import IntArray, Pieces
+from thresher.shards.packing import IntArray, Pieces
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from shards.dataset import ShardFile
-from shards.formats.row_groups import RowGroups
-from shards.formats.shard_rows import DOCUMENT_ROW, PACKED_ROW, flat_ids
-from shards.packed_rows import assemble, id_bytes_view
-from shards.packing import (
+from thresher.shards.dataset import ShardFile
+from thresher.shards.formats.row_groups import RowGroups
+from thresher.shards.formats.shard_rows import DOCUMENT_ROW, PACKED_ROW, flat_ids
+from thresher.shards.packed_rows import assemble, id_bytes_view
+from thresher.shards.packing import (
     WINDOW_DOCUMENTS,
     PackingLoss,
     Pieces,

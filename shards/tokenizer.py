@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from core import InputError
+from thresher.core import InputError
 
 END_TOKENS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>")
 """End tokens of GPT-2 and GPT-NeoX, Llama 3, SentencePiece models, Gemma, and others; the first one that a vocabulary

@@ -28,3 +28,6 @@ for each other by `storage.file_lock`, but not for ever.
 This package is a library of formats: importers name the module (`from storage.archive.archive_writer import
 ArchiveWriter`).
 """
+
+if __name__ != "thresher.storage":
+    raise ImportError("import thresher.storage: `storage` is its folder in a checkout")

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from core.call_times import BUCKETS_S, NO_CALLS, CallTimes
+from thresher.core.call_times import BUCKETS_S, NO_CALLS, CallTimes
 
 
 class CallTimer:

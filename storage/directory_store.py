@@ -15,10 +15,10 @@ from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
 
-from core import CorruptData, Unavailable
-from core.call_times import CallTimes
-from storage.call_timer import CallTimer
-from storage.store import Staged, check_name
+from thresher.core import CorruptData, Unavailable
+from thresher.core.call_times import CallTimes
+from thresher.storage.call_timer import CallTimer
+from thresher.storage.store import Staged, check_name
 
 STAGING = ".staging"
 READ_AHEAD = 256 << 10

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from storage.directory_store import FILE_MODE
+from thresher.storage.directory_store import FILE_MODE
 
 FIRST_PAUSE, MAX_PAUSE = 0.000_5, 0.005
 """Seconds between two tries while another process holds the lock; they double. `flock` cannot wait for a bounded time.

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from core import InputError
-from core.printable_address import printable_address
-from storage.cache.block_cache import Cache
-from storage.directory_store import DirectoryStore
-from storage.store import Store
+from thresher.core import InputError
+from thresher.core.printable_address import printable_address
+from thresher.storage.cache.block_cache import Cache
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.store import Store
 
 SCHEMES = ("file", "s3")
 
@@ -19,7 +19,7 @@ def open_store(uri: str, base: Path, *, key: str = "project.storage", cache: Cac
     """
     scheme, colon, rest = uri.partition(":")
     if colon and scheme == "s3":
-        from storage.s3.s3_store import S3Store  # noqa: PLC0415 - the client takes most of a second to import
+        from thresher.storage.s3.s3_store import S3Store  # noqa: PLC0415 - the client takes most of a second to import
 
         return S3Store.at(uri, key=key, cache=cache)
     if not colon or scheme != "file":

@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from core import Conflict, CorruptData, InputError
-from storage.store import Readable, Staged, Store
+from thresher.core import Conflict, CorruptData, InputError
+from thresher.storage.store import Readable, Staged, Store
 
 JSON: TypeAlias = "str | int | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
 

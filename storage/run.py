@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from core import CorruptData, InputError
-from storage.manifest import body_digest, to_plain_json
-from storage.store import Store
+from thresher.core import CorruptData, InputError
+from thresher.storage.manifest import body_digest, to_plain_json
+from thresher.storage.store import Store
 
 FORMAT = "thresher-run@2"
 RUNS = "runs/"

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import BinaryIO, Protocol
 
-from core import CorruptData, InputError
-from storage.manifest import Input, stored_digest
-from storage.store import Readable
-from storage.warc.members import GZIP, ZSTD
-from storage.warc.records import DAMAGED, ArchivedRecord, read_records
+from thresher.core import CorruptData, InputError
+from thresher.storage.manifest import Input, stored_digest
+from thresher.storage.store import Readable
+from thresher.storage.warc.members import GZIP, ZSTD
+from thresher.storage.warc.records import DAMAGED, ArchivedRecord, read_records
 
 ZSTD_CHECKSUM = 1 << 2
 """The bit of a frame header that says that a checksum ends the frame (RFC 8878, section 3.1.1.1.1)."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core import Unavailable
-from storage.directory_store import NO_SPACE_ERRNOS, DirectoryStore
+from thresher.core import Unavailable
+from thresher.storage.directory_store import NO_SPACE_ERRNOS, DirectoryStore
 
 
 def open_spool() -> DirectoryStore:

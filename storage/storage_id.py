@@ -8,8 +8,8 @@ import json
 from hashlib import sha256
 from uuid import uuid4
 
-from core import CorruptData
-from storage.store import Store
+from thresher.core import CorruptData
+from thresher.storage.store import Store
 
 NAME = "storage.json"
 FORMAT = "thresher-storage@2"

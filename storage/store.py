@@ -14,8 +14,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Protocol
 
-from core import InputError
-from core.call_times import CallTimes
+from thresher.core import InputError
+from thresher.core.call_times import CallTimes
 
 
 class Readable(Protocol):

@@ -14,11 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core import CorruptData, Document, Edit, Verdict
-from storage import sealed_reading
-from storage.manifest import Output
-from storage.sealed_reading import SealedObject
-from storage.store import Readable, Store
+from thresher.core import CorruptData, Document, Edit, Verdict
+from thresher.storage import sealed_reading
+from thresher.storage.manifest import Output
+from thresher.storage.sealed_reading import SealedObject
+from thresher.storage.store import Readable, Store
 
 ZSTD_LEVEL = 3
 """Zstandard's own default; higher levels cost more time than the text steps themselves."""

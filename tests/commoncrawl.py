@@ -19,7 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.surt import surt
+from thresher.core.surt import surt
 
 CRAWL = "CC-MAIN-2024-22"
 SEGMENT = "1715971057216.39"

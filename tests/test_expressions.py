@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from extract.facts.page_author import MAX_STATEMENT_LENGTH
-from extract.facts.page_facts import MAX_LINE_LENGTH
-from extract.facts.page_title import MAX_TITLE_LENGTH
-from extract.page.cues import MAX_CUE_LENGTH, MAX_JUNK_LENGTH, MAX_NOTICE_LENGTH
-from filters.rules.code_lines import MAX_LOOKED_AT
-from filters.tokens.token_scheme import LONGEST_WHOLE, SCHEMES, TokenScheme, scheme_of
-from filters.word_tokens import MAX_ADDRESS, MAX_AFFIX
 from tests.attacks import TRIES, Samples, TooLongError, cpu_limit, slow_attack
 from tests.packages import PACKAGES
+from thresher.extract.facts.page_author import MAX_STATEMENT_LENGTH
+from thresher.extract.facts.page_facts import MAX_LINE_LENGTH
+from thresher.extract.facts.page_title import MAX_TITLE_LENGTH
+from thresher.extract.page.cues import MAX_CUE_LENGTH, MAX_JUNK_LENGTH, MAX_NOTICE_LENGTH
+from thresher.filters.rules.code_lines import MAX_LOOKED_AT
+from thresher.filters.tokens.token_scheme import LONGEST_WHOLE, SCHEMES, TokenScheme, scheme_of
+from thresher.filters.word_tokens import MAX_ADDRESS, MAX_AFFIX
 
 ROOT = Path(__file__).parents[1]
 TOKEN_SCHEMES: dict[str, TokenScheme] = {
@@ -30,25 +30,25 @@ TOKEN_SCHEMES: dict[str, TokenScheme] = {
 METHODS = frozenset({"match", "fullmatch", "search", "sub", "subn", "findall", "finditer", "split"})
 FUNCTIONS = METHODS | {"compile"}
 BOUNDED = {
-    "extract.facts.page_author._AND": MAX_STATEMENT_LENGTH,
-    "extract.facts.page_author._BY": MAX_STATEMENT_LENGTH,
-    "extract.facts.page_author._END": MAX_STATEMENT_LENGTH,
-    "extract.facts.page_author._SURELY_BY": MAX_LINE_LENGTH,
-    "extract.facts.page_title._SEPARATOR": MAX_TITLE_LENGTH,
-    "extract.page.cues._COMMENTS": MAX_CUE_LENGTH,
-    "extract.page.cues._JUNK": MAX_JUNK_LENGTH,
-    "extract.page.cues._MORE": MAX_CUE_LENGTH,
-    "extract.page.cues._NOTICE": MAX_NOTICE_LENGTH,
-    "filters.rules.code_lines._CODE": MAX_LOOKED_AT,
-    "filters.tokens.english_tokens._ADDRESS": MAX_ADDRESS,
+    "thresher.extract.facts.page_author._AND": MAX_STATEMENT_LENGTH,
+    "thresher.extract.facts.page_author._BY": MAX_STATEMENT_LENGTH,
+    "thresher.extract.facts.page_author._END": MAX_STATEMENT_LENGTH,
+    "thresher.extract.facts.page_author._SURELY_BY": MAX_LINE_LENGTH,
+    "thresher.extract.facts.page_title._SEPARATOR": MAX_TITLE_LENGTH,
+    "thresher.extract.page.cues._COMMENTS": MAX_CUE_LENGTH,
+    "thresher.extract.page.cues._JUNK": MAX_JUNK_LENGTH,
+    "thresher.extract.page.cues._MORE": MAX_CUE_LENGTH,
+    "thresher.extract.page.cues._NOTICE": MAX_NOTICE_LENGTH,
+    "thresher.filters.rules.code_lines._CODE": MAX_LOOKED_AT,
+    "thresher.filters.tokens.english_tokens._ADDRESS": MAX_ADDRESS,
 }
 """Expressions that are quadratic, and what they are given is checked for its length first: so many characters."""
 HANDED_OVER = {
-    "storage.inputs.arc.BEGIN": {"match"},  # to `storage.warc.members`
-    "storage.warc.members.RECORD_BEGIN": {"match"},
+    "thresher.storage.inputs.arc.BEGIN": {"match"},  # to `storage.warc.members`
+    "thresher.storage.warc.members.RECORD_BEGIN": {"match"},
 }
 """Expressions that another module calls by another name, and how."""
-NOT_IMPORTED = {"shards.loader.torch_dataset"}
+NOT_IMPORTED = {"thresher.shards.loader.torch_dataset"}
 """Modules that need what the tests do not install, and have no expression."""
 WRITTEN_INLINE = {
     # An expression that is made when the program runs, and one that it may be.
@@ -113,7 +113,8 @@ def expressions(package):
     """Each with its name and how it is called. A module that imports one from another does not repeat it."""
     known = set()
     for path in modules(package):
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        module = ".".join(parts if parts[0] == "thresher" else ("thresher", *parts)).removesuffix(".__init__")
         if module in NOT_IMPORTED:
             assert "import re\n" not in path.read_text()
             continue

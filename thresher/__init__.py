@@ -18,14 +18,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core import Conflict, CorruptData, Edit, InputError, Interruption, ThresherError, Unavailable
-    from filters.dedup.screen import Screen
-    from filters.text import AnalyzedText, Finding, Rule
-    from pipeline.duplicates.stored_minhashes import to_datasketch
-    from pipeline.funnel import Funnel
-    from shards import Dataset
-    from shards.loader.exact_loader import Loader
+    from thresher.core import (
+        Conflict,
+        CorruptData,
+        Edit,
+        InputError,
+        Interruption,
+        ThresherError,
+        Unavailable,
+    )
+    from thresher.filters.dedup.screen import Screen
+    from thresher.filters.text import AnalyzedText, Finding, Rule
+    from thresher.pipeline.duplicates.stored_minhashes import to_datasketch
+    from thresher.pipeline.funnel import Funnel
     from thresher.project import Project
+    from thresher.shards import Dataset
+    from thresher.shards.loader.exact_loader import Loader
 
     __version__: str
 
@@ -52,15 +60,15 @@ __all__ = [
 _MODULES = {
     **dict.fromkeys(
         ("Conflict", "CorruptData", "Edit", "InputError", "Interruption", "ThresherError", "Unavailable"),
-        "core",
+        "thresher.core",
     ),
-    **dict.fromkeys(("AnalyzedText", "Finding", "Rule"), "filters.text"),
-    "Dataset": "shards",
-    "Funnel": "pipeline.funnel",
-    "Loader": "shards.loader.exact_loader",
+    **dict.fromkeys(("AnalyzedText", "Finding", "Rule"), "thresher.filters.text"),
+    "Dataset": "thresher.shards",
+    "Funnel": "thresher.pipeline.funnel",
+    "Loader": "thresher.shards.loader.exact_loader",
     "Project": "thresher.project",
-    "Screen": "filters.dedup.screen",
-    "to_datasketch": "pipeline.duplicates.stored_minhashes",
+    "Screen": "thresher.filters.dedup.screen",
+    "to_datasketch": "thresher.pipeline.duplicates.stored_minhashes",
 }
 """The module of each name."""
 

@@ -10,35 +10,35 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args
 
-from core import InputError
-from crawler.spiders import SpiderSpec
-from frontier.urls.scope import ScopeKind
-from pipeline import new_project, recipe
-from pipeline.commands.options import check_name, require_sources
-from pipeline.crawls import seed_files
-from pipeline.crawls.seed import SeedPlan, SeedSummary, add_seeds, seed_file
-from pipeline.duplicates.stored_minhashes import StoredSignature, stored_signatures
-from pipeline.engine.run_step import StepSummary
-from pipeline.fleet.crawl_call import CrawlLimits
-from pipeline.fleet.crawl_command import crawl
-from pipeline.fleet.crawl_summary import CrawlSummary
-from pipeline.funnel import REMOVAL_KINDS, Funnel
-from pipeline.inputs.ingest import IngestSummary, ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.open_project import OpenProject
-from pipeline.reports import report
-from pipeline.reports.kept_documents import kept_documents
-from pipeline.steps import process
-from pipeline.steps.export_plan import ExportOptions, check_length, parse_shard_size
-from pipeline.steps.records import signal_files
-from pipeline.steps.records.rule_set import rule_set, rules_of, with_choices
-from pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set, set_names
-from pipeline.terminal.progress import stderr_progress
-from shards import Dataset
-from shards.formats.registry import FORMATS
-from shards.mix import load_mix
-from shards.packer import Packings
-from shards.tokenizer import load_tokenizer_file
+from thresher.core import InputError
+from thresher.crawler.spiders import SpiderSpec
+from thresher.frontier.urls.scope import ScopeKind
+from thresher.pipeline import new_project, recipe
+from thresher.pipeline.commands.options import check_name, require_sources
+from thresher.pipeline.crawls import seed_files
+from thresher.pipeline.crawls.seed import SeedPlan, SeedSummary, add_seeds, seed_file
+from thresher.pipeline.duplicates.stored_minhashes import StoredSignature, stored_signatures
+from thresher.pipeline.engine.run_step import StepSummary
+from thresher.pipeline.fleet.crawl_call import CrawlLimits
+from thresher.pipeline.fleet.crawl_command import crawl
+from thresher.pipeline.fleet.crawl_summary import CrawlSummary
+from thresher.pipeline.funnel import REMOVAL_KINDS, Funnel
+from thresher.pipeline.inputs.ingest import IngestSummary, ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.reports import report
+from thresher.pipeline.reports.kept_documents import kept_documents
+from thresher.pipeline.steps import process
+from thresher.pipeline.steps.export_plan import ExportOptions, check_length, parse_shard_size
+from thresher.pipeline.steps.records import signal_files
+from thresher.pipeline.steps.records.rule_set import rule_set, rules_of, with_choices
+from thresher.pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set, set_names
+from thresher.pipeline.terminal.progress import stderr_progress
+from thresher.shards import Dataset
+from thresher.shards.formats.registry import FORMATS
+from thresher.shards.mix import load_mix
+from thresher.shards.packer import Packings
+from thresher.shards.tokenizer import load_tokenizer_file
 
 
 class Project:

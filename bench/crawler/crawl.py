@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.peers import environments
 from demo.web import Web
-from frontier.link.embedded import embedded_server
+from thresher.frontier.link.embedded import embedded_server
 
 PEERS = {
     "optimum": ("crawler/crawl_optimum.py", "optimum"),
@@ -69,7 +69,7 @@ def main() -> None:
 def crawl(directory: Path, args: argparse.Namespace) -> dict[str, Any]:
     """One crawl from an empty frontier. What a command costs before its first page is measured by a crawl of one
     page, and taken off."""
-    thresher = [sys.executable, "-m", "pipeline"]
+    thresher = [sys.executable, "-m", "thresher"]
     env = {**os.environ, "THRESHER_PROJECT": str(directory)}
     subprocess.run(
         [*thresher, "seed", str(directory / "seeds.txt"), "--scope", args.scope],

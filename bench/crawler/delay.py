@@ -28,13 +28,13 @@ import psutil
 from redis import Redis
 
 from bench.processes.waiting import wait_until
-from crawler.wire import WireSettings
-from crawler.worker import run_worker
-from crawler.worker_config import WorkerConfig
-from frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
-from storage.directory_store import DirectoryStore
+from thresher.crawler.wire import WireSettings
+from thresher.crawler.worker import run_worker
+from thresher.crawler.worker_config import WorkerConfig
+from thresher.frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
+from thresher.storage.directory_store import DirectoryStore
 
 SPAWN = multiprocessing.get_context("spawn")
 LEAD_S, TRAIL_S = 1.0, 2.0

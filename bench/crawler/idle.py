@@ -22,14 +22,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from crawler.scheduling.scheduling_settings import SchedulingSettings
-from crawler.wire import WireSettings
-from crawler.worker import run_worker
-from crawler.worker_config import WorkerConfig
-from frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
-from storage.directory_store import DirectoryStore
+from thresher.crawler.scheduling.scheduling_settings import SchedulingSettings
+from thresher.crawler.wire import WireSettings
+from thresher.crawler.worker import run_worker
+from thresher.crawler.worker_config import WorkerConfig
+from thresher.frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
+from thresher.storage.directory_store import DirectoryStore
 
 CRAWL = "idle"
 

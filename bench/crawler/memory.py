@@ -22,14 +22,14 @@ from redis.asyncio import Redis
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.processes.meter import Meter
-from crawler.scheduling.scheduling_settings import SchedulingSettings
-from crawler.wire import WireSettings
-from crawler.worker import run_worker
-from crawler.worker_config import WorkerConfig
-from frontier import CrawlSettings, Discovery, Frontier, Outcome, Scope, canonicalize
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
-from storage.directory_store import DirectoryStore
+from thresher.crawler.scheduling.scheduling_settings import SchedulingSettings
+from thresher.crawler.wire import WireSettings
+from thresher.crawler.worker import run_worker
+from thresher.crawler.worker_config import WorkerConfig
+from thresher.frontier import CrawlSettings, Discovery, Frontier, Outcome, Scope, canonicalize
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
+from thresher.storage.directory_store import DirectoryStore
 
 LINKS = 100
 MARKS = (0.1, 0.25, 0.5, 1.0)

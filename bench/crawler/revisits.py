@@ -123,7 +123,7 @@ def main() -> None:
 def start_command(directory: Path, *words: str) -> subprocess.Popen:
     """Start a command."""
     return subprocess.Popen(
-        [sys.executable, "-m", "pipeline", *words],
+        [sys.executable, "-m", "thresher", *words],
         cwd=directory,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,

@@ -26,9 +26,9 @@ from redis import Redis
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from frontier.link.embedded import embedded_server
 from tests.simulator.faults import ALL
 from tests.simulator.simulation import simulate, usual
+from thresher.frontier.link.embedded import embedded_server
 
 SHOWN = 20
 CHUNK = 25

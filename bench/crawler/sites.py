@@ -31,8 +31,8 @@ from selectolax.lexbor import LexborHTMLParser
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from core.errors import InputError, ThresherError  # noqa: E402 - a script finds the packages only now
 from demo.static import DirectoryRedirect, content_type, locate, serve  # noqa: E402
+from thresher.core.errors import InputError, ThresherError  # noqa: E402 - a script finds the packages only now
 
 LIST = ROOT.parent / "shared" / "data" / "sites-debian.tsv"
 PORT = 8190

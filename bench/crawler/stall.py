@@ -96,7 +96,7 @@ def run_command(directory: Path, *words: str) -> subprocess.Popen[bytes]:
     """Start a command as a user types it."""
     with (directory / "log").open("a") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "pipeline", *words],
+            [sys.executable, "-m", "thresher", *words],
             cwd=directory,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=log,
@@ -107,7 +107,7 @@ def run_command(directory: Path, *words: str) -> subprocess.Popen[bytes]:
 def source(directory: Path) -> dict:
     """Return the status of the crawl."""
     said = subprocess.run(
-        [sys.executable, "-m", "pipeline", "status", "--json"],
+        [sys.executable, "-m", "thresher", "status", "--json"],
         cwd=directory,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -29,19 +29,19 @@ from redis import Redis
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from crawler import worker as worker_module
-from crawler.connectivity.politeness_audit import PolitenessAudit
-from crawler.machine.worker_counters import WorkerCounters, machine_use
-from crawler.scheduling.scheduling_settings import SchedulingSettings
-from crawler.wire import SentExchange, WireSettings
-from crawler.worker_config import WorkerConfig
-from frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
-from pipeline import configuration
-from pipeline.open_project import OpenProject
-from pipeline.reports.metrics import project_metrics
-from storage.directory_store import DirectoryStore
+from thresher.crawler import worker as worker_module
+from thresher.crawler.connectivity.politeness_audit import PolitenessAudit
+from thresher.crawler.machine.worker_counters import WorkerCounters, machine_use
+from thresher.crawler.scheduling.scheduling_settings import SchedulingSettings
+from thresher.crawler.wire import SentExchange, WireSettings
+from thresher.crawler.worker_config import WorkerConfig
+from thresher.frontier import CrawlSettings, Discovery, Frontier, Scope, canonicalize
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline import configuration
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.reports.metrics import project_metrics
+from thresher.storage.directory_store import DirectoryStore
 
 SCRAPE_S = 30
 """Seconds between two scrapes, as deploy/prometheus has them."""

@@ -45,16 +45,16 @@ from types import CodeType, FrameType
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from crawler.wire import WireSettings
-from crawler.worker import run_worker
-from crawler.worker_config import WorkerConfig
-from frontier import CrawlSettings, Discovery, Frontier, Kind, Scope, canonicalize
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
-from storage.directory_store import DirectoryStore
+from thresher.crawler.wire import WireSettings
+from thresher.crawler.worker import run_worker
+from thresher.crawler.worker_config import WorkerConfig
+from thresher.frontier import CrawlSettings, Discovery, Frontier, Kind, Scope, canonicalize
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
+from thresher.storage.directory_store import DirectoryStore
 
 CRAWL = "walk"
-ROOT = f"{Path(__file__).resolve().parents[2]}/"
+ROOT = f"{Path(__file__).resolve().parents[2]}/thresher/"
 CRAWLER = f"{ROOT}crawler/"
 PACKAGES = frozenset({"core", "extract", "frontier", "isolation", "storage"})
 HANDED_OVER = ("robots/robots_txt.py", "refusal")

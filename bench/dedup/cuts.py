@@ -30,15 +30,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bench.dedup.increments import figure, own_cpu
 from bench.peers import environments
 from bench.shards.export import SOURCE, prose, put_documents
-from core.settings import parse_size
-from pipeline.configuration import DedupConfig
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.steps.cuts import cut_run
-from pipeline.steps.verdicts.verdict_sets import judged_parts
-from pipeline.terminal.progress import LineProgress
-from storage import tables
-from storage.directory_store import DirectoryStore
-from storage.store import Store
+from thresher.core.settings import parse_size
+from thresher.pipeline.configuration import DedupConfig
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.steps.cuts import cut_run
+from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage import tables
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.store import Store
 
 WORDS, FEWEST = 50, 7
 """Words of a passage (Lee et al. 2021), and documents of a line (Llama 3)."""

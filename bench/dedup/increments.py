@@ -32,18 +32,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.peers import environments
 from bench.shards.export import prose
-from core.settings import parse_size
-from filters.dedup.dedup_versions import signature_version
-from filters.dedup.signature import PERMUTATIONS, sign
-from pipeline.configuration import DedupConfig
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.engine.run_step import StepSummary
-from pipeline.steps import dedup
-from pipeline.terminal.progress import LineProgress
-from storage import tables
-from storage.directory_store import DirectoryStore
-from storage.manifest import Input, Manifest, fingerprint, put_output, seal
-from storage.store import Store
+from thresher.core.settings import parse_size
+from thresher.filters.dedup.dedup_versions import signature_version
+from thresher.filters.dedup.signature import PERMUTATIONS, sign
+from thresher.pipeline.configuration import DedupConfig
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.engine.run_step import StepSummary
+from thresher.pipeline.steps import dedup
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage import tables
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Input, Manifest, fingerprint, put_output, seal
+from thresher.storage.store import Store
 
 PEERS = {"datasketch": "signatures", "datatrove": "datatrove-dedup"}
 PIECE = 20

@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.peers import environments
 from bench.shards.export import prose
-from filters.dedup.signature import minhash, sign
-from pipeline.configuration import DedupConfig
+from thresher.filters.dedup.signature import minhash, sign
+from thresher.pipeline.configuration import DedupConfig
 
 ENVIRONMENTS = {"datasketch": "signatures", "rensa": "signatures", "datatrove": "datatrove-dedup"}
 SLOW = {"datatrove": 500}

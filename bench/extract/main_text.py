@@ -34,11 +34,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bench.extract import gold as gold_pages
 from bench.extract import scoring
 from bench.peers import environments
-from extract import Skip
-from extract.charset import decode
-from extract.engines.page_engine import EngineName, PageEngine, engine_version, load_engine
-from extract.extraction import Extraction
-from extract.html import EXTRACTOR, extract
+from thresher.extract import Skip
+from thresher.extract.charset import decode
+from thresher.extract.engines.page_engine import EngineName, PageEngine, engine_version, load_engine
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import EXTRACTOR, extract
 
 TOOLS = (
     "trafilatura", "trafilatura-fast", "trafilatura-precision", "trafilatura-recall", "resiliparse", "magic-html",

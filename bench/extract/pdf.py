@@ -175,7 +175,7 @@ Peer = Callable[[Path], str]
 
 def thresher() -> tuple[Peer, str]:
     sys.path.insert(0, str(ROOT))
-    from extract.pdf import PdfExtraction, extract
+    from thresher.extract.pdf import PdfExtraction, extract
 
     def read(path: Path) -> str:
         found = extract(path.read_bytes())

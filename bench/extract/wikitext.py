@@ -26,11 +26,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import mwparserfromhell
 
-from extract import Skip
-from extract.wikitext import extract
-from storage.inputs.entry import InputRecord
-from storage.inputs.input_kinds import detect_kind, input_kinds, read_items
 from tests.storage.dumps import head, page, revision
+from thresher.extract import Skip
+from thresher.extract.wikitext import extract
+from thresher.storage.inputs.entry import InputRecord
+from thresher.storage.inputs.input_kinds import detect_kind, input_kinds, read_items
 
 TEXT = (
     "the of a and in to lamp tower keeper harbour sea storm boat was were by from stone light hour book night town "

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.peers import environments
 from bench.peers.filters.text_digest import text_digest
-from filters.models.language import LanguagePrediction
+from thresher.filters.models.language import LanguagePrediction
 
 ENGLISH = LanguagePrediction(code="en", score=1.0)
 

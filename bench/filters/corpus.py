@@ -21,10 +21,10 @@ import zstandard
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from extract import Skip
-from extract.charset import decode
-from extract.html import extract
-from filters.models.language import LID176_THRESHOLD, load_language_model
+from thresher.extract import Skip
+from thresher.extract.charset import decode
+from thresher.extract.html import extract
+from thresher.filters.models.language import LID176_THRESHOLD, load_language_model
 
 PIECE = 5000
 SENTENCES = 20

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import zstandard
 
-from filters.models.language import (
+from thresher.filters.models.language import (
     MIN_SHARE,
     LanguageModel,
     LanguagePrediction,
@@ -39,9 +39,9 @@ from filters.models.language import (
     load_language_model,
     model_recipe,
 )
-from filters.models.language_codes import canonical, group_of
-from filters.models.language_votes import clean, known_languages, langid, lid176_vote
-from filters.text import AnalyzedText
+from thresher.filters.models.language_codes import canonical, group_of
+from thresher.filters.models.language_votes import clean, known_languages, langid, lid176_vote
+from thresher.filters.text import AnalyzedText
 
 LENGTHS = (500, 1500, 3000)
 MIXED_LENGTH = 4000

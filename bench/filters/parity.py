@@ -19,12 +19,12 @@ from types import SimpleNamespace
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.filters.agreement import ENGLISH, Agreement, arguments, note, pairs, verdicts_of_peer
-from filters.edits import apply
-from filters.judge import judge
-from filters.rules.c4 import C4
-from filters.rules.fineweb import FineWeb
-from filters.rules.gopher import GopherQuality, GopherRepetition
-from filters.text import Rule
+from thresher.filters.edits import apply
+from thresher.filters.judge import judge
+from thresher.filters.rules.c4 import C4
+from thresher.filters.rules.fineweb import FineWeb
+from thresher.filters.rules.gopher import GopherQuality, GopherRepetition
+from thresher.filters.text import Rule
 
 RULES: dict[str, Sequence[Rule]] = {
     "gopher_repetition": [GopherRepetition()],

@@ -25,13 +25,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.filters.signals import read_rows
 from bench.peers import environments
-from filters.signals.kenlm_file import load_pieces, load_scorer
-from filters.signals.perplexity import HEAD, PerplexityRule, parse_cutoffs
-from filters.signals.signal_settings import PerplexityModel
-from filters.text import AnalyzedText
-from pipeline.training.model_training import train_language_model, train_piece_model
-from pipeline.training.text_sources import Example
 from tests.filters.odd_texts import ODD
+from thresher.filters.signals.kenlm_file import load_pieces, load_scorer
+from thresher.filters.signals.perplexity import HEAD, PerplexityRule, parse_cutoffs
+from thresher.filters.signals.signal_settings import PerplexityModel
+from thresher.filters.text import AnalyzedText
+from thresher.pipeline.training.model_training import train_language_model, train_piece_model
+from thresher.pipeline.training.text_sources import Example
 
 BUCKETS = ("head", "middle", "tail")
 CUTOFFS = "cc_net/data/cutoff.csv"

@@ -21,13 +21,13 @@ from types import SimpleNamespace
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.filters.agreement import ENGLISH, Agreement, arguments, note, pairs, verdicts_of_peer
-from filters.edits import apply
-from filters.judge import judge
-from filters.rules.dclm import DclmQuality, DclmRepetition
-from filters.rules.dclm_urls import DclmUrls
-from filters.rules.presets import PRESETS
-from filters.rules.refinedweb import RefinedWebLines
-from filters.text import AnalyzedText, Rule
+from thresher.filters.edits import apply
+from thresher.filters.judge import judge
+from thresher.filters.rules.dclm import DclmQuality, DclmRepetition
+from thresher.filters.rules.dclm_urls import DclmUrls
+from thresher.filters.rules.presets import PRESETS
+from thresher.filters.rules.refinedweb import RefinedWebLines
+from thresher.filters.text import AnalyzedText, Rule
 
 RULES: dict[str, Sequence[Rule]] = {
     "dclm_urls": [DclmUrls()],

@@ -20,8 +20,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.filters.agreement import Agreement, arguments, note, pairs, verdicts_of_peer
-from filters.rules.presets import PRESETS
-from filters.text import AnalyzedText
+from thresher.filters.rules.presets import PRESETS
+from thresher.filters.text import AnalyzedText
 
 CHAIN = "chain_fineweb2"
 

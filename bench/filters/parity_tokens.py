@@ -18,9 +18,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.peers import environments
-from filters.tokens.english_tokens import ENGLISH
-from filters.tokens.token_scheme import scheme_of
-from filters.word_tokens import split_run
+from thresher.filters.tokens.english_tokens import ENGLISH
+from thresher.filters.tokens.token_scheme import scheme_of
+from thresher.filters.word_tokens import split_run
 
 
 def main() -> None:

@@ -24,16 +24,16 @@ from types import SimpleNamespace
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.peers import environments
-from filters.edits import apply
-from filters.judge import judge
-from filters.models.language import language_rule, load_language_model
-from filters.rules.addresses import UrlWords
-from filters.rules.c4 import C4
-from filters.rules.fineweb import FineWeb
-from filters.rules.gopher import GopherQuality, GopherRepetition
-from filters.signals.pii import PiiMasking
-from filters.url_blocklist import UrlBlocklist
-from pipeline.steps.records.rare_collection import rare_collection
+from thresher.filters.edits import apply
+from thresher.filters.judge import judge
+from thresher.filters.models.language import language_rule, load_language_model
+from thresher.filters.rules.addresses import UrlWords
+from thresher.filters.rules.c4 import C4
+from thresher.filters.rules.fineweb import FineWeb
+from thresher.filters.rules.gopher import GopherQuality, GopherRepetition
+from thresher.filters.signals.pii import PiiMasking
+from thresher.filters.url_blocklist import UrlBlocklist
+from thresher.pipeline.steps.records.rare_collection import rare_collection
 
 LISTS = {"hard": "banned_words.txt", "soft": "soft_banned_words.txt", "parts": "banned_subwords.txt"}
 

@@ -35,23 +35,23 @@ from bench.filters.labelled.license_set import SET as LICENSES
 from bench.filters.labelled.pii_set import labelled_set
 from bench.filters.labelled.profanity_set import SET as PROFANITY
 from bench.filters.labelled.published_sets import personal_data, toxic_texts
-from filters.signals.classifier_rule import ClassifierRule
-from filters.signals.contamination import ContaminationRule, KnownHashes, benchmark_hashes
-from filters.signals.fasttext_file import load_classifier
-from filters.signals.kenlm_file import load_pieces, load_scorer
-from filters.signals.licenses import LicenseRule, statements
-from filters.signals.perplexity import PerplexityRule, model_lines, normalized_lines
-from filters.signals.pii import PiiMasking
-from filters.signals.pseudonyms import KINDS
-from filters.signals.signal_settings import PerplexityModel
-from filters.signals.word_lists import Phrases, WordListRule, parse_list
-from filters.text import AnalyzedText
-from filters.training.classifier_training import TrainingOptions, train_classifier
-from filters.training.held_out import Quality
-from filters.training.held_out import quality as measured_quality
-from filters.training.kneser_ney import train_perplexity
-from filters.training.piece_training import train_pieces
-from filters.words import words
+from thresher.filters.signals.classifier_rule import ClassifierRule
+from thresher.filters.signals.contamination import ContaminationRule, KnownHashes, benchmark_hashes
+from thresher.filters.signals.fasttext_file import load_classifier
+from thresher.filters.signals.kenlm_file import load_pieces, load_scorer
+from thresher.filters.signals.licenses import LicenseRule, statements
+from thresher.filters.signals.perplexity import PerplexityRule, model_lines, normalized_lines
+from thresher.filters.signals.pii import PiiMasking
+from thresher.filters.signals.pseudonyms import KINDS
+from thresher.filters.signals.signal_settings import PerplexityModel
+from thresher.filters.signals.word_lists import Phrases, WordListRule, parse_list
+from thresher.filters.text import AnalyzedText
+from thresher.filters.training.classifier_training import TrainingOptions, train_classifier
+from thresher.filters.training.held_out import Quality
+from thresher.filters.training.held_out import quality as measured_quality
+from thresher.filters.training.kneser_ney import train_perplexity
+from thresher.filters.training.piece_training import train_pieces
+from thresher.filters.words import words
 
 SEED = 17
 PER_KIND = 400

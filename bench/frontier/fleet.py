@@ -47,10 +47,10 @@ from bench.frontier.facts import Span
 from bench.frontier.fleet_process import CRAWL, run_process
 from bench.frontier.scenario import ROOTS, Scenario, discovery
 from bench.processes.waiting import wait_until
-from frontier import CrawlSettings, Frontier, Stats
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
 from tests.frontier.proxy import proxy
+from thresher.frontier import CrawlSettings, Frontier, Stats
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
 
 POLL_S = 0.05
 """Seconds between two looks at the processes, and at the moments at which faults are due."""

@@ -14,12 +14,12 @@ from time import monotonic_ns as now
 
 from bench.frontier.facts import Fact, FactLog, Kind
 from bench.frontier.scenario import Scenario, address, crawl_delay_ms, least_delay_ms, settlement
-from core import Unavailable
-from frontier import Frontier, HostRelease, Lease
-from frontier import Kind as Wanted
-from frontier.link.call import Link
-from frontier.link.connect import connect
-from storage.directory_store import DirectoryStore
+from thresher.core import Unavailable
+from thresher.frontier import Frontier, HostRelease, Lease
+from thresher.frontier import Kind as Wanted
+from thresher.frontier.link.call import Link
+from thresher.frontier.link.connect import connect
+from thresher.storage.directory_store import DirectoryStore
 
 CRAWL = "fleet"
 SERIALS = 1 << 16

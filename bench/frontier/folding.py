@@ -28,11 +28,11 @@ from w3lib.url import canonicalize_url
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from core import Url  # noqa: E402 - a script finds the packages only now
-from extract.charset import to_utf8  # noqa: E402
-from extract.links import extract_links  # noqa: E402
-from frontier import InvalidUrl, canonicalize  # noqa: E402
-from frontier.page_key import page_key  # noqa: E402
+from thresher.core import Url  # noqa: E402 - a script finds the packages only now
+from thresher.extract.charset import to_utf8  # noqa: E402
+from thresher.extract.links import extract_links  # noqa: E402
+from thresher.frontier import InvalidUrl, canonicalize  # noqa: E402
+from thresher.frontier.page_key import page_key  # noqa: E402
 
 HTML = (".html", ".htm", ".xhtml")
 _URL = re.compile(rb"https?://[^\s\"'<>\\]+")

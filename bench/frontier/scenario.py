@@ -12,9 +12,9 @@ from tempfile import gettempdir
 
 from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
-from frontier import Discovery, Fault, Lease, Outcome, Scope, Settlement
-from frontier.urls.canonical import url_from_canonical
 from tests.frontier.proxy import ProxyFaults
+from thresher.frontier import Discovery, Fault, Lease, Outcome, Scope, Settlement
+from thresher.frontier.urls.canonical import url_from_canonical
 
 LINKS = 1
 """Links of a page to pages that are probably known already."""

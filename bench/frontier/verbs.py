@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bench.frontier.urls import Urls
 from bench.peers import environments
 from bench.processes.meter import Meter
-from frontier import (
+from thresher.frontier import (
     CrawlSettings,
     Discovery,
     Frontier,
@@ -48,10 +48,10 @@ from frontier import (
     Scope,
     Settlement,
 )
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
-from frontier.urls.canonical import url_from_canonical
-from storage.directory_store import DirectoryStore
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
+from thresher.frontier.urls.canonical import url_from_canonical
+from thresher.storage.directory_store import DirectoryStore
 
 BATCH = 1000
 LINKS = 40  # of one host on a page

@@ -32,11 +32,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import psutil
 
-from pipeline.commands.results import INCOMPLETE
-from storage.location import open_store
-from storage.manifest import load_manifest
-from storage.store import Store
 from tests.pipeline.raycluster import Nodes, cluster
+from thresher.pipeline.commands.results import INCOMPLETE
+from thresher.storage.location import open_store
+from thresher.storage.manifest import load_manifest
+from thresher.storage.store import Store
 
 NODES = 3
 WORKERS = "3"
@@ -137,7 +137,7 @@ def pipeline(run: Run, args: argparse.Namespace, nodes: Nodes) -> None:
 
 def run_command(run: Run, tick: Callable[[psutil.Popen], object], *words: str) -> None:
     """Run one command until it has succeeded."""
-    command = [sys.executable, "-m", "pipeline", *words, "--json"]
+    command = [sys.executable, "-m", "thresher", *words, "--json"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     while True:
         run.commands += 1

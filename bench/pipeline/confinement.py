@@ -32,7 +32,7 @@ HERE = Path(__file__).resolve().parents[2]
 PR_SET_CHILD_SUBREAPER = 36
 """Option of prctl(2): orphaned processes become our children, so their CPU time is counted (`linux/prctl.h`)."""
 PROGRAM = """import sys
-from pipeline.__main__ import main
+from thresher.__main__ import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -32,11 +32,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from bench.frontier.urls import Urls
 from bench.frontier.verbs import BATCH, HOUR_MS, allow, batches, discoveries, fetched
 from bench.processes.meter import Meter
-from frontier import Frontier, Kind, StorageId
-from frontier.link.connect import connect
-from pipeline.console.sampler import PERIOD_S
-from pipeline.open_project import OpenProject
-from storage.storage_id import ensure_storage_id
+from thresher.frontier import Frontier, Kind, StorageId
+from thresher.frontier.link.connect import connect
+from thresher.pipeline.console.sampler import PERIOD_S
+from thresher.pipeline.open_project import OpenProject
+from thresher.storage.storage_id import ensure_storage_id
 
 ROOT = Path(__file__).resolve().parents[2]
 CRAWL = "bench"
@@ -195,7 +195,7 @@ async def settle(frontier: Frontier, pages: int) -> int:
 @contextmanager
 def console(project: OpenProject) -> Iterator[tuple[str, Meter]]:
     """Start the console as a user does. Yield its address and its meter."""
-    command = [sys.executable, "-m", "pipeline", "serve", "--port", "0", "--project", str(project.directory)]
+    command = [sys.executable, "-m", "thresher", "serve", "--port", "0", "--project", str(project.directory)]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr

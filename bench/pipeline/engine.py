@@ -29,15 +29,15 @@ import psutil
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipeline.configuration import FiltersConfig  # noqa: E402
-from pipeline.engine import run_step  # noqa: E402
-from pipeline.engine.local.worker_pool import local_worker_pool  # noqa: E402
-from pipeline.inputs.ingest import ingest  # noqa: E402
-from pipeline.inputs.locate import locate_inputs  # noqa: E402
-from pipeline.steps import process  # noqa: E402 - a script finds the packages only now
-from pipeline.terminal.progress import LineProgress  # noqa: E402
-from storage.directory_store import DirectoryStore  # noqa: E402
-from storage.warc.records import read_records  # noqa: E402
+from thresher.pipeline.configuration import FiltersConfig  # noqa: E402
+from thresher.pipeline.engine import run_step  # noqa: E402
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool  # noqa: E402
+from thresher.pipeline.inputs.ingest import ingest  # noqa: E402
+from thresher.pipeline.inputs.locate import locate_inputs  # noqa: E402
+from thresher.pipeline.steps import process  # noqa: E402 - a script finds the packages only now
+from thresher.pipeline.terminal.progress import LineProgress  # noqa: E402
+from thresher.storage.directory_store import DirectoryStore  # noqa: E402
+from thresher.storage.warc.records import read_records  # noqa: E402
 
 FILTERS = FiltersConfig(preset="none", languages=())
 PAGES_PER_FILE = 500

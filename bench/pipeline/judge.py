@@ -16,22 +16,22 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.pipeline.process import cpu_seconds, empty_part, make_part
-from isolation.shared_int import SharedInt
-from pipeline.configuration import FiltersConfig
-from pipeline.engine.local.part_server import PartServer
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.run_step import run_step
-from pipeline.engine.task import NO_ITEM, ItemTracker, Task
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.steps import process
-from pipeline.steps.records.rule_set import RuleSet, rule_set
-from pipeline.steps.verdicts import judge_step
-from pipeline.steps.verdicts.verdict_sets import outputs_by_folder
-from pipeline.terminal.progress import SilentProgress
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
+from thresher.isolation.shared_int import SharedInt
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.engine.local.part_server import PartServer
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.run_step import run_step
+from thresher.pipeline.engine.task import NO_ITEM, ItemTracker, Task
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.steps import process
+from thresher.pipeline.steps.records.rule_set import RuleSet, rule_set
+from thresher.pipeline.steps.verdicts import judge_step
+from thresher.pipeline.steps.verdicts.verdict_sets import outputs_by_folder
+from thresher.pipeline.terminal.progress import SilentProgress
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
 
 
 def main() -> None:

@@ -80,7 +80,7 @@ def main() -> None:
         "--workers",
         "2",
     ]
-    command = [sys.executable, "-m", "pipeline", *words, "--json"]
+    command = [sys.executable, "-m", "thresher", *words, "--json"]
     undisturbed = project(args.dir / "undisturbed", args.seed)
     run_again(command, undisturbed)
     expected = set(archived_urls(undisturbed)), dataset(undisturbed)

@@ -41,11 +41,11 @@ sys.path.insert(0, str(ROOT))
 
 from bench.pipeline.night_web import Web  # noqa: E402
 from bench.pipeline.watched_console import WatchedConsole  # noqa: E402
-from frontier.link.embedded import _binary  # noqa: E402
-from storage.location import open_store  # noqa: E402
-from storage.warc.cdxj import read as read_cdxj  # noqa: E402
 from tests.pipeline.raycluster import Nodes, cluster  # noqa: E402
 from tests.storage import postgres, s3server  # noqa: E402
+from thresher.frontier.link.embedded import _binary  # noqa: E402
+from thresher.storage.location import open_store  # noqa: E402
+from thresher.storage.warc.cdxj import read as read_cdxj  # noqa: E402
 
 NODES, CPUS = 4, 3
 COMMAND_S = 120
@@ -132,7 +132,7 @@ class Night:
                 [
                     sys.executable,
                     "-m",
-                    "pipeline",
+                    "thresher",
                     "fleet",
                     "start",
                     "main",
@@ -149,7 +149,7 @@ class Night:
         """Return what a command says; None if it failed, because a server was gone."""
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "pipeline", *words, "--json"],
+                [sys.executable, "-m", "thresher", *words, "--json"],
                 cwd=self.directory,
                 capture_output=True,
                 text=True,
@@ -350,7 +350,7 @@ def check(night: Night, args: argparse.Namespace, wall_s: float) -> dict[str, An
     (source,) = status.get("sources") or [{}]
     outcomes = source.get("frontier", {}).get("outcomes", {})
     verified = subprocess.run(
-        [sys.executable, "-m", "pipeline", "verify", "--json"],
+        [sys.executable, "-m", "thresher", "verify", "--json"],
         cwd=night.directory,
         capture_output=True,
         text=True,

@@ -26,22 +26,22 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from resiliparse.extract.html2text import extract_plain_text
 
 from bench.peers import environments
-from extract.record_document import extract_document
-from isolation.shared_int import SharedInt
-from pipeline.configuration import FiltersConfig
-from pipeline.engine.local.part_server import PartServer
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import NO_ITEM, ItemTracker, PartOutputs, Task
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.steps import process
-from pipeline.steps.language_precheck import language_precheck
-from pipeline.steps.records import page_records
-from pipeline.steps.records.rare_collection import rare_collection
-from storage.directory_store import DirectoryStore
-from storage.manifest import Input
-from storage.warc.records import read_records
+from thresher.extract.record_document import extract_document
+from thresher.isolation.shared_int import SharedInt
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.engine.local.part_server import PartServer
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import NO_ITEM, ItemTracker, PartOutputs, Task
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.steps import process
+from thresher.pipeline.steps.language_precheck import language_precheck
+from thresher.pipeline.steps.records import page_records
+from thresher.pipeline.steps.records.rare_collection import rare_collection
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Input
+from thresher.storage.warc.records import read_records
 
 
 def main() -> None:

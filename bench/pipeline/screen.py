@@ -22,17 +22,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.dedup.increments import _Maker
 from bench.pipeline.process import cpu_time, documents_alone, empty_part, make_part
-from filters.dedup.bloom_filter import BloomFilter
-from pipeline.configuration import DedupConfig, FiltersConfig
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.engine.run_step import run_step
-from pipeline.engine.step import Part
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.steps import dedup, process
-from pipeline.steps.records.screened_parts import with_screen
-from pipeline.terminal.progress import LineProgress
-from storage.directory_store import DirectoryStore
+from thresher.filters.dedup.bloom_filter import BloomFilter
+from thresher.pipeline.configuration import DedupConfig, FiltersConfig
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.engine.run_step import run_step
+from thresher.pipeline.engine.step import Part
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.steps import dedup, process
+from thresher.pipeline.steps.records.screened_parts import with_screen
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.directory_store import DirectoryStore
 
 ASKED = 100_000
 """Made-up documents that the rate of the filter is measured with."""

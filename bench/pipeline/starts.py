@@ -67,7 +67,7 @@ def main() -> None:
         numbers = count()
         for words in COMMANDS:
             runs = [
-                cost_of(["-m", "pipeline", *words.format(number=next(numbers)).split()], Path(directory))
+                cost_of(["-m", "thresher", *words.format(number=next(numbers)).split()], Path(directory))
                 for _ in range(repeat + 1)
             ]
             print_line("command", words, runs[1:])

@@ -47,7 +47,7 @@ class WatchedConsole:
         """Start the console, and ask it from a thread."""
         with (self.directory / "console.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "pipeline", "serve", "--port", str(self.port)],
+                [sys.executable, "-m", "thresher", "serve", "--port", str(self.port)],
                 cwd=self.directory,
                 stdout=log,
                 stderr=log,

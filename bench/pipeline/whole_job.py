@@ -64,9 +64,9 @@ def main() -> None:
             ),
         ):
             before = children_s()
-            said = run([sys.executable, "-m", "pipeline", *words, "--json"], project)
+            said = run([sys.executable, "-m", "thresher", *words, "--json"], project)
             costs[words[0]] = round(children_s() - before, 2)
-        funnel = json.loads(run([sys.executable, "-m", "pipeline", "report", "--json"], project))
+        funnel = json.loads(run([sys.executable, "-m", "thresher", "report", "--json"], project))
     ours = sum(costs.values())
     body |= {
         "cpu_s": round(ours, 2),

@@ -33,19 +33,19 @@ import zstandard
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from bench.peers import environments
-from core import Verdict
-from core.settings import parse_size
-from pipeline.configuration import DedupConfig
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.funnel import make_funnel
-from pipeline.steps import dedup, export, export_plan, sharding
-from pipeline.terminal.progress import LineProgress
-from shards.mix import Mix
-from shards.tokenizer import load_tokenizer_file
-from storage import tables
-from storage.directory_store import DirectoryStore
-from storage.manifest import Input, Manifest, fingerprint, put_output, seal
-from storage.store import Store
+from thresher.core import Verdict
+from thresher.core.settings import parse_size
+from thresher.pipeline.configuration import DedupConfig
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.funnel import make_funnel
+from thresher.pipeline.steps import dedup, export, export_plan, sharding
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.shards.mix import Mix
+from thresher.shards.tokenizer import load_tokenizer_file
+from thresher.storage import tables
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Input, Manifest, fingerprint, put_output, seal
+from thresher.storage.store import Store
 
 PART_ROWS = 50_000
 PROSE_CHARACTERS = 4_000

@@ -220,7 +220,7 @@ def resident_mb():
 
 
 def resume(arguments):
-    import shards.loader.exact_loader  # noqa: F401 - imports are not counted
+    import thresher.shards.loader.exact_loader  # noqa: F401 - imports are not counted
 
     tensor = to_tensors()
     for name, options in OPTIONS.items():
@@ -235,8 +235,8 @@ def thresher_at(location, tensor, cache, options):
 
 
 def bucket(arguments):
-    from storage.location import open_store
     from tests.storage.s3server import BUCKET, KEYS, running_server
+    from thresher.storage.location import open_store
 
     tensor, cache = to_tensors(), arguments.place / "bucket-cache"
     os.environ |= {**KEYS, "AWS_REGION": "us-east-1", "AWS_CONFIG_FILE": os.devnull}
@@ -263,7 +263,7 @@ def bucket(arguments):
 
 
 def shuffle(_):
-    from shards.loader.epoch_order import EpochOrder
+    from thresher.shards.loader.epoch_order import EpochOrder
 
     for shards in (13, 104):
         for way in ("global", "window", "none"):
@@ -282,7 +282,7 @@ def shuffle(_):
 
 
 def packing(arguments):
-    from shards import packing as ways
+    from thresher.shards import packing as ways
 
     sizes = np.load(arguments.place)
     for length in (1024, 2048, 4096, 8192):

@@ -30,8 +30,8 @@ import numpy as np
 
 from bench.peers import environments
 from bench.shards.export import prose
-from shards.encoder import Encoder, is_fast_equal
-from shards.tokenizer import load_tokenizer_file
+from thresher.shards.encoder import Encoder, is_fast_equal
+from thresher.shards.tokenizer import load_tokenizer_file
 
 BATCH = 1024
 

@@ -26,9 +26,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
 
-from storage.cache import block
-from storage.cache.block_cache import Cache
-from storage.cache.cache_space import PAGE, CacheSpace
+from thresher.storage.cache import block
+from thresher.storage.cache.block_cache import Cache
+from thresher.storage.cache.cache_space import PAGE, CacheSpace
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 KEYS, CAPACITY, READS = 20_000, 2_000, 60_000

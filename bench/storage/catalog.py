@@ -27,12 +27,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from storage.catalog import Catalog
-from storage.directory_store import DirectoryStore
-from storage.manifest import Manifest, Output, fingerprint, manifest_name, manifests
-from storage.s3.s3_store import S3Store
-from storage.store import Store
 from tests.storage.s3server import BUCKET, KEYS, running_server
+from thresher.storage.catalog import Catalog
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Manifest, Output, fingerprint, manifest_name, manifests
+from thresher.storage.s3.s3_store import S3Store
+from thresher.storage.store import Store
 
 SOURCE = "main"
 SHA256 = "0" * 64

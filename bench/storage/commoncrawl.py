@@ -20,13 +20,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from pipeline.configuration import parse
-from pipeline.inputs import commoncrawl_input
-from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
-from pipeline.terminal.progress import LineProgress
-from storage.directory_store import DirectoryStore
 from tests.commoncrawl import CRAWL, Page, article, write_crawl
 from tests.commoncrawl_server import serve_files
+from thresher.pipeline.configuration import parse
+from thresher.pipeline.inputs import commoncrawl_input
+from thresher.pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.directory_store import DirectoryStore
 
 
 def main() -> None:

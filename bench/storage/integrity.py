@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.steps.tokenizing import COLUMNS
-from storage import tables
+from thresher.pipeline.steps.tokenizing import COLUMNS
+from thresher.storage import tables
 
 FOOTER = 6_000
 

@@ -380,7 +380,7 @@ class S3StoreClient:
     """`S3Store` as the steps use it."""
 
     def __init__(self, endpoint: str, bucket: str) -> None:
-        from storage.s3.s3_store import S3Store
+        from thresher.storage.s3.s3_store import S3Store
 
         self._store = S3Store(bucket, endpoint=endpoint)
 

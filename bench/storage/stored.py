@@ -84,7 +84,7 @@ def main() -> None:
         seeds = "\n".join(f"{origin}/p/{number}" for number in range(len(bodies)))
 
         def thresher(*words, text=None):
-            command = [sys.executable, "-m", "pipeline", *map(str, words)]
+            command = [sys.executable, "-m", "thresher", *map(str, words)]
             environment = {**os.environ, "THRESHER_PROJECT": name, "PYTHONPATH": str(ROOT)}
             done = subprocess.run(
                 command, input=text, env=environment, capture_output=True, text=True, check=False

@@ -20,10 +20,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from storage.directory_store import DirectoryStore
-from storage.s3.s3_store import S3Store
-from storage.store import Store
 from tests.storage.s3server import BUCKET, KEYS, running_server
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.s3.s3_store import S3Store
+from thresher.storage.store import Store
 
 SMALL = os.urandom(10_000)
 RANGES = 20

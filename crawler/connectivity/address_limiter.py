@@ -14,11 +14,11 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 
-from core import ThresherError
-from crawler.machine.boot_clock import boot_s
-from crawler.reading.outcome import Judgement
-from crawler.wire import Acquire, acquire_at_once
-from frontier import Frontier, Lease
+from thresher.core import ThresherError
+from thresher.crawler.machine.boot_clock import boot_s
+from thresher.crawler.reading.outcome import Judgement
+from thresher.crawler.wire import Acquire, acquire_at_once
+from thresher.frontier import Frontier, Lease
 
 BATCH_WINDOW_S = 0.003
 MAX_REQUEST_LAG_S = 0.002

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
-from crawler.wire import Symptom
+from thresher.crawler.wire import Symptom
 
 MIN_SILENT_HOSTS = 3
 """Other hosts that must be silent as well, each on an address of its own."""

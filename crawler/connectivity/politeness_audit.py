@@ -18,10 +18,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from core import ThresherError, Unavailable
-from crawler.machine.worker_counters import WorkerCounters
-from crawler.wire import SentExchange
-from frontier import ExchangeTimes, Frontier
+from thresher.core import ThresherError, Unavailable
+from thresher.crawler.machine.worker_counters import WorkerCounters
+from thresher.crawler.wire import SentExchange
+from thresher.frontier import ExchangeTimes, Frontier
 
 PERIOD_S = 1.0
 """Seconds between two reports."""

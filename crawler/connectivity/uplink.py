@@ -19,8 +19,8 @@ from contextlib import suppress
 from math import inf
 from typing import Protocol
 
-from core import Capture, ThresherError, Url
-from crawler.connectivity.failure_attribution import (
+from thresher.core import Capture, ThresherError, Url
+from thresher.crawler.connectivity.failure_attribution import (
     MIN_SILENT_HOSTS,
     Cause,
     Check,
@@ -30,11 +30,11 @@ from crawler.connectivity.failure_attribution import (
     probe_delay_s,
     proves_connectivity,
 )
-from crawler.wire import Acquire, FailureReason, FetchFailure, Postponement, acquire_at_once
-from crawler.wire.client import Client
-from crawler.wire.http.request import HeaderList
-from frontier import Outage, canonicalize
-from frontier.urls.scope import registered_domain
+from thresher.crawler.wire import Acquire, FailureReason, FetchFailure, Postponement, acquire_at_once
+from thresher.crawler.wire.client import Client
+from thresher.crawler.wire.http.request import HeaderList
+from thresher.frontier import Outage, canonicalize
+from thresher.frontier.urls.scope import registered_domain
 
 LOGGER = logging.getLogger(__name__)
 POSTPONE_MS = 1_000

@@ -12,8 +12,8 @@ import asyncio
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from core import ThresherError
-from isolation.shared_int import SharedInt
+from thresher.core import ThresherError
+from thresher.isolation.shared_int import SharedInt
 
 TICK_S = 1.0
 """Seconds between two ticks."""

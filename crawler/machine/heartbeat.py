@@ -10,9 +10,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from core import Unavailable
-from crawler.machine.boot_clock import boot_s
-from frontier import TakeoverError
+from thresher.core import Unavailable
+from thresher.crawler.machine.boot_clock import boot_s
+from thresher.frontier import TakeoverError
 
 
 class Heartbeat:

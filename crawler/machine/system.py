@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from crawler.machine.boot_clock import boot_s
-from crawler.machine.worker_counters import MachineUse, machine_use
-from crawler.page_process import PageProcess
-from crawler.wire import utc_ms
+from thresher.crawler.machine.boot_clock import boot_s
+from thresher.crawler.machine.worker_counters import MachineUse, machine_use
+from thresher.crawler.page_process import PageProcess
+from thresher.crawler.wire import utc_ms
 
 if TYPE_CHECKING:
-    from crawler.wire.client import Client
+    from thresher.crawler.wire.client import Client
 
 
 def _make_client(*args: Any, **named: Any) -> Client:
-    from crawler.wire.client import Client  # noqa: PLC0415 - a supervisor sends no request
+    from thresher.crawler.wire.client import Client  # noqa: PLC0415 - a supervisor sends no request
 
     return Client(*args, **named)
 

@@ -5,9 +5,9 @@ import resource
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.call_times import CallTimes
-from crawler.wire import SentExchange
-from frontier import WorkerFigures, WorkerReport
+from thresher.core.call_times import CallTimes
+from thresher.crawler.wire import SentExchange
+from thresher.frontier import WorkerFigures, WorkerReport
 
 _STATM = Path("/proc/self/statm")
 

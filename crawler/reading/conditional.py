@@ -12,11 +12,11 @@
 
 from dataclasses import replace
 
-from core import Url
-from crawler.reading.page_response import PageResponse
-from frontier.request_state import RequestState
-from storage.warc.cdxj import field_value
-from storage.warc.revisit import Profile, Revisit
+from thresher.core import Url
+from thresher.crawler.reading.page_response import PageResponse
+from thresher.frontier.request_state import RequestState
+from thresher.storage.warc.cdxj import field_value
+from thresher.storage.warc.revisit import Profile, Revisit
 
 NOT_MODIFIED = 304
 

@@ -37,11 +37,11 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from core import Capture
-from core.capture import Truncation
-from crawler.reading.page_response import HTTP_FORBIDDEN
-from crawler.wire import FailureReason
-from frontier import Fault, Outcome
+from thresher.core import Capture
+from thresher.core.capture import Truncation
+from thresher.crawler.reading.page_response import HTTP_FORBIDDEN
+from thresher.crawler.wire import FailureReason
+from thresher.frontier import Fault, Outcome
 
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 RETRY_STATUSES = frozenset({304, 408, 425, 429})

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from frontier import HostSwitch
-from frontier.policy import ON
+from thresher.frontier import HostSwitch
+from thresher.frontier.policy import ON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,22 +18,22 @@ A response that has just arrived and one that a dead worker left in the archive 
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from core import Capture, Url
-from crawler.reading.conditional import unchanged_profile
-from crawler.reading.outcome import BLOCK_PAGE, REDIRECT_STATUSES, Judgement, decode_location
-from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_response import HTML, HTTP_FORBIDDEN, PAGE_STATUSES, PageResponse
-from crawler.reading.sitemap import SitemapEntry, read_sitemap
-from extract.charset import to_utf8
-from extract.links import extract_links
-from extract.rights import Rights, rights
-from extract.sketch import EMPTY_SKETCH, sketch
-from extract.soft_error import detect_soft_error
-from frontier import InvalidUrl, Lease, Outcome, canonicalize
-from frontier.urls.link_targets import link_targets
-from storage.warc.exchange_records import payload_digest, payload_sha256
-from storage.warc.payload import decode_content
-from storage.warc.records import PAYLOAD_LIMIT, mime_of
+from thresher.core import Capture, Url
+from thresher.crawler.reading.conditional import unchanged_profile
+from thresher.crawler.reading.outcome import BLOCK_PAGE, REDIRECT_STATUSES, Judgement, decode_location
+from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from thresher.crawler.reading.page_response import HTML, HTTP_FORBIDDEN, PAGE_STATUSES, PageResponse
+from thresher.crawler.reading.sitemap import SitemapEntry, read_sitemap
+from thresher.extract.charset import to_utf8
+from thresher.extract.links import extract_links
+from thresher.extract.rights import Rights, rights
+from thresher.extract.sketch import EMPTY_SKETCH, sketch
+from thresher.extract.soft_error import detect_soft_error
+from thresher.frontier import InvalidUrl, Lease, Outcome, canonicalize
+from thresher.frontier.urls.link_targets import link_targets
+from thresher.storage.warc.exchange_records import payload_digest, payload_sha256
+from thresher.storage.warc.payload import decode_content
+from thresher.storage.warc.records import PAYLOAD_LIMIT, mime_of
 
 _LIST_TYPES = frozenset(
     {

@@ -12,10 +12,10 @@ import zlib
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from core.capture import Truncation
-from crawler.reading.rendered_page import DOM_CONTENT_TYPE, RenderReport
-from crawler.wire import Headers
-from storage.warc.records import mime_of
+from thresher.core.capture import Truncation
+from thresher.crawler.reading.rendered_page import DOM_CONTENT_TYPE, RenderReport
+from thresher.crawler.wire import Headers
+from thresher.storage.warc.records import mime_of
 
 HTTP_FORBIDDEN = 403
 PAGE_STATUSES = frozenset({*range(200, 300), HTTP_FORBIDDEN})

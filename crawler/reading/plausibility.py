@@ -8,10 +8,10 @@ its next visit, which `frontier.request_state` cuts to its size. It must not
 3. make up reasons that cannot be shown, or hold its host for longer than a server may ask for.
 """
 
-from crawler.reading.outcome import MAX_WAIT_MS
-from crawler.reading.sitemap_discoveries import may_read_sitemap
-from frontier import Discovery, InvalidUrl, Lease, Settlement, canonicalize
-from storage.warc.dropped import REASON
+from thresher.crawler.reading.outcome import MAX_WAIT_MS
+from thresher.crawler.reading.sitemap_discoveries import may_read_sitemap
+from thresher.frontier import Discovery, InvalidUrl, Lease, Settlement, canonicalize
+from thresher.storage.warc.dropped import REASON
 
 SKETCHES = 1 << 32
 

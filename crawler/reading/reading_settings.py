@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from core.settings import Key, rule
+from thresher.core.settings import Key, rule
 
 _OBEYABLE = rule(
     lambda names: set(names) <= {"nofollow", "noarchive"}, "must name 'nofollow' and 'noarchive' at most"

@@ -23,14 +23,14 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Literal, NamedTuple
 
-from core import Url
-from crawler.reading.page_options import PageOptions
-from crawler.reading.page_response import PageResponse
-from crawler.reading.sitemap_discoveries import may_read_sitemap
-from frontier import Discovery, Lease
-from frontier.page_key import page_key
-from frontier.request_state import MAX_CHAIN_BYTES, RequestState
-from frontier.urls.trap import trap_reason
+from thresher.core import Url
+from thresher.crawler.reading.page_options import PageOptions
+from thresher.crawler.reading.page_response import PageResponse
+from thresher.crawler.reading.sitemap_discoveries import may_read_sitemap
+from thresher.frontier import Discovery, Lease
+from thresher.frontier.page_key import page_key
+from thresher.frontier.request_state import MAX_CHAIN_BYTES, RequestState
+from thresher.frontier.urls.trap import trap_reason
 
 MAX_REDIRECTS = 10
 """Redirects followed from one URL: half of what browsers follow (Fetch standard: 20)."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, cast, get_args
 from uuid import UUID, uuid5
 
-from core import Capture
+from thresher.core import Capture
 
 RenderProblem = Literal["", "render_crash", "render_memory", "render_timeout"]
 """Why the DOM is not what a reader would have seen: the tab crashed, took too much memory, or was not done in time.

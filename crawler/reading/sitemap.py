@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import chain
 
-from storage.warc.payload import decode_content
+from thresher.storage.warc.payload import decode_content
 
 MAX_ENTRIES = 50_000
 """Entries of one file, as in the protocol."""

@@ -15,10 +15,10 @@
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
-from core import Url
-from crawler.reading.sitemap import SitemapEntry
-from frontier import Discovery, InvalidUrl, Lease, canonicalize
-from frontier.request_state import EMPTY_STATE, ReadingKind, RequestState
+from thresher.core import Url
+from thresher.crawler.reading.sitemap import SitemapEntry
+from thresher.frontier import Discovery, InvalidUrl, Lease, canonicalize
+from thresher.frontier.request_state import EMPTY_STATE, ReadingKind, RequestState
 
 MAX_INDEX_DEPTH = 3
 """Indexes above a sitemap, at most."""

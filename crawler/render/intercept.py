@@ -15,12 +15,12 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Error
 
-from core import Capture
-from crawler.decode_budget import SMALL_BODY_BYTES
-from crawler.reading.outcome import REDIRECT_STATUSES
-from crawler.render import request_rules
-from crawler.render.chromium import dom
-from crawler.render.subresources import SubresourceFetcher, SubresourceRequest
+from thresher.core import Capture
+from thresher.crawler.decode_budget import SMALL_BODY_BYTES
+from thresher.crawler.reading.outcome import REDIRECT_STATUSES
+from thresher.crawler.render import request_rules
+from thresher.crawler.render.chromium import dom
+from thresher.crawler.render.subresources import SubresourceFetcher, SubresourceRequest
 
 MAX_NAVIGATIONS = 100
 """Addresses to which the scripts of a page would navigate that are recorded at most."""

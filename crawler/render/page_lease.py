@@ -12,14 +12,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from core import Url
-from crawler.connectivity.address_limiter import AddressLimiter
-from crawler.connectivity.uplink import Fetcher
-from crawler.reading.outcome import Judgement
-from crawler.render.subresource_robots import Permission, RobotsFetcher, SubresourceRobots
-from crawler.robots.robots_txt import RobotsCache, RobotsFetch, fetch_robots
-from crawler.wire import Acquire, Postponement
-from frontier import Kind, Lease
+from thresher.core import Url
+from thresher.crawler.connectivity.address_limiter import AddressLimiter
+from thresher.crawler.connectivity.uplink import Fetcher
+from thresher.crawler.reading.outcome import Judgement
+from thresher.crawler.render.subresource_robots import Permission, RobotsFetcher, SubresourceRobots
+from thresher.crawler.robots.robots_txt import RobotsCache, RobotsFetch, fetch_robots
+from thresher.crawler.wire import Acquire, Postponement
+from thresher.frontier import Kind, Lease
 
 BURST = 64
 """Requests of one page to its own host that need not wait for a delay. They cover the scripts, stylesheets and data of

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from core.settings import Key
+from thresher.core.settings import Key
 
 RenderMode = Literal["never", "auto", "always"]
 

@@ -12,25 +12,25 @@
 import asyncio
 import time
 
-from core import Capture
-from crawler.connectivity.address_limiter import AddressLimiter
-from crawler.decode_budget import DecodeBudget
-from crawler.reading.rendered_page import RenderedPage, RenderReport
-from crawler.render.chromium.browser import Browser, start_browser
-from crawler.render.chromium.program import MAX_TABS, find_browser
-from crawler.render.page_lease import PageLease
-from crawler.render.render_need import render_need
-from crawler.render.render_settings import RenderSettings
-from crawler.render.subresource_cache import SubresourceCache
-from crawler.render.subresource_robots import SubresourceRobots
-from crawler.render.subresources import HostLocks, SubresourceFetcher
-from crawler.render.tab import BrowserGoneError, render
-from crawler.robots.robots_txt import RobotsCache
-from crawler.wire import WireSettings, utc_ms
-from crawler.wire.client import Client
-from frontier import Frontier, Lease
-from storage.warc.payload import decode_content
-from storage.warc.records import mime_of
+from thresher.core import Capture
+from thresher.crawler.connectivity.address_limiter import AddressLimiter
+from thresher.crawler.decode_budget import DecodeBudget
+from thresher.crawler.reading.rendered_page import RenderedPage, RenderReport
+from thresher.crawler.render.chromium.browser import Browser, start_browser
+from thresher.crawler.render.chromium.program import MAX_TABS, find_browser
+from thresher.crawler.render.page_lease import PageLease
+from thresher.crawler.render.render_need import render_need
+from thresher.crawler.render.render_settings import RenderSettings
+from thresher.crawler.render.subresource_cache import SubresourceCache
+from thresher.crawler.render.subresource_robots import SubresourceRobots
+from thresher.crawler.render.subresources import HostLocks, SubresourceFetcher
+from thresher.crawler.render.tab import BrowserGoneError, render
+from thresher.crawler.robots.robots_txt import RobotsCache
+from thresher.crawler.wire import WireSettings, utc_ms
+from thresher.crawler.wire.client import Client
+from thresher.frontier import Frontier, Lease
+from thresher.storage.warc.payload import decode_content
+from thresher.storage.warc.records import mime_of
 
 PAGES_A_BROWSER = 200
 """Pages after which a browser is replaced."""

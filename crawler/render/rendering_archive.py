@@ -7,8 +7,8 @@ the writer was killed. Records without their response belong to a page that is f
 
 from uuid import UUID
 
-from core import Capture
-from crawler.reading.rendered_page import (
+from thresher.core import Capture
+from thresher.crawler.reading.rendered_page import (
     DOM_CONTENT_TYPE,
     RenderedPage,
     dom_id,
@@ -16,8 +16,8 @@ from crawler.reading.rendered_page import (
     report_id,
     subresource_id,
 )
-from storage.archive.archive_writer import ArchiveWriter
-from storage.warc.exchange_records import Attachment
+from thresher.storage.archive.archive_writer import ArchiveWriter
+from thresher.storage.warc.exchange_records import Attachment
 
 WARC_FIELDS = "application/warc-fields"
 RENDERING_TYPES = frozenset({"metadata", "conversion"})

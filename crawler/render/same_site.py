@@ -6,9 +6,9 @@
    credentials (Fetch standard, section 4.10): `*` is not enough.
 """
 
-from core import Url
-from crawler.wire import Headers
-from frontier.urls.scope import registered_domain
+from thresher.core import Url
+from thresher.crawler.wire import Headers
+from thresher.frontier.urls.scope import registered_domain
 
 
 def site(url: Url) -> str:

@@ -15,8 +15,8 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 
-from core import Capture
-from crawler.wire.http.request import HeaderList
+from thresher.core import Capture
+from thresher.crawler.wire.http.request import HeaderList
 
 MAX_BYTES = 64 << 20
 MAX_ENTRY_BYTES = 4 << 20

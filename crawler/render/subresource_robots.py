@@ -15,10 +15,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from core import Url
-from core.product import PRODUCT_TOKEN
-from crawler.robots.robots_rules import ParsedRobots, parse_rules, request_path
-from crawler.robots.robots_txt import (
+from thresher.core import Url
+from thresher.core.product import PRODUCT_TOKEN
+from thresher.crawler.robots.robots_rules import ParsedRobots, parse_rules, request_path
+from thresher.crawler.robots.robots_txt import (
     BLOCK_REASONS,
     CACHE_TTL_MS,
     RobotsFetch,
@@ -26,7 +26,7 @@ from crawler.robots.robots_txt import (
     delay_ms,
     split_timestamp,
 )
-from frontier import RobotsRecord, canonicalize
+from thresher.frontier import RobotsRecord, canonicalize
 
 RETRY_MS = 600_000
 """After this time rules that could not be fetched are requested again."""

@@ -23,19 +23,19 @@ from dataclasses import dataclass
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from core import Capture, Url
-from crawler.decode_budget import DecodeBudget
-from crawler.reading.outcome import Judgement, too_busy
-from crawler.reading.rendered_page import Subresource
-from crawler.render import request_rules
-from crawler.render.page_lease import PageLease
-from crawler.render.same_site import allows_credentialed_read, site
-from crawler.render.subresource_cache import SHARED_KINDS, SubresourceCache
-from crawler.robots.robots_txt import RobotsFetch, RobotsRuling
-from crawler.wire import Acquire, FetchFailure, Postponement, acquire_at_once, is_public
-from crawler.wire.client import Client
-from crawler.wire.http.request import HeaderList
-from frontier import InvalidUrl, canonicalize
+from thresher.core import Capture, Url
+from thresher.crawler.decode_budget import DecodeBudget
+from thresher.crawler.reading.outcome import Judgement, too_busy
+from thresher.crawler.reading.rendered_page import Subresource
+from thresher.crawler.render import request_rules
+from thresher.crawler.render.page_lease import PageLease
+from thresher.crawler.render.same_site import allows_credentialed_read, site
+from thresher.crawler.render.subresource_cache import SHARED_KINDS, SubresourceCache
+from thresher.crawler.robots.robots_txt import RobotsFetch, RobotsRuling
+from thresher.crawler.wire import Acquire, FetchFailure, Postponement, acquire_at_once, is_public
+from thresher.crawler.wire.client import Client
+from thresher.crawler.wire.http.request import HeaderList
+from thresher.frontier import InvalidUrl, canonicalize
 
 MAX_EXCHANGES = 200
 """Exchanges that one page may cause at most."""

@@ -29,14 +29,14 @@ from playwright.async_api import (
     ViewportSize,
 )
 
-from core import Capture
-from crawler.reading.rendered_page import RenderedPage, RenderProblem, RenderReport
-from crawler.render.chromium import dom
-from crawler.render.chromium.browser import Browser
-from crawler.render.chromium.init_script import INIT_SCRIPT, has_used
-from crawler.render.chromium.isolated_world import call_function, create_world
-from crawler.render.intercept import Interceptor
-from crawler.render.subresources import SubresourceFetcher
+from thresher.core import Capture
+from thresher.crawler.reading.rendered_page import RenderedPage, RenderProblem, RenderReport
+from thresher.crawler.render.chromium import dom
+from thresher.crawler.render.chromium.browser import Browser
+from thresher.crawler.render.chromium.init_script import INIT_SCRIPT, has_used
+from thresher.crawler.render.chromium.isolated_world import call_function, create_world
+from thresher.crawler.render.intercept import Interceptor
+from thresher.crawler.render.subresources import SubresourceFetcher
 
 ROUND_MS = 5_000
 """Milliseconds of the page's own clock."""

@@ -9,12 +9,12 @@
 import asyncio
 import math
 
-from crawler.log_entry import conclusion_line
-from crawler.machine.system import REAL_SYSTEM, System
-from frontier import Frontier
-from frontier.verbs.queue_tail import QueueTail
-from storage.crawllog import log_writer
-from storage.store import Store
+from thresher.crawler.log_entry import conclusion_line
+from thresher.crawler.machine.system import REAL_SYSTEM, System
+from thresher.frontier import Frontier
+from thresher.frontier.verbs.queue_tail import QueueTail
+from thresher.storage.crawllog import log_writer
+from thresher.storage.store import Store
 
 BATCH_PAGES = 4_096
 """Pages of one file from each partition: some 2 MB, a tenth of that compressed."""

@@ -16,24 +16,24 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from uuid import UUID
 
-from core import CorruptData, Failure, Url, failure_boundary
-from crawler.lease_result import link_discovery, settlement_of_dropped
-from crawler.log_entry import discovery_from_line, lease_of_discovery
-from crawler.page_process import PageProcess
-from crawler.reading.outcome import READING_STEP
-from crawler.reading.page_options import PageOptions
-from crawler.render.rendering_archive import RENDERING_TYPES
-from crawler.replay.replay import archived_response, archived_settlement
-from frontier import Discovery, InvalidUrl, Lease, Outcome, canonicalize
-from frontier.urls.link_targets import link_target
-from storage.crawllog.log_line import LogLine
-from storage.store import Store
-from storage.warc.capture_metadata import decode as decode_metadata
-from storage.warc.dropped import DROPPED
-from storage.warc.dropped import decode as decode_dropped
-from storage.warc.exchange_records import metadata_id
-from storage.warc.records import ArchivedRecord, read_records
-from storage.warc.revisit import REVISIT
+from thresher.core import CorruptData, Failure, Url, failure_boundary
+from thresher.crawler.lease_result import link_discovery, settlement_of_dropped
+from thresher.crawler.log_entry import discovery_from_line, lease_of_discovery
+from thresher.crawler.page_process import PageProcess
+from thresher.crawler.reading.outcome import READING_STEP
+from thresher.crawler.reading.page_options import PageOptions
+from thresher.crawler.render.rendering_archive import RENDERING_TYPES
+from thresher.crawler.replay.replay import archived_response, archived_settlement
+from thresher.frontier import Discovery, InvalidUrl, Lease, Outcome, canonicalize
+from thresher.frontier.urls.link_targets import link_target
+from thresher.storage.crawllog.log_line import LogLine
+from thresher.storage.store import Store
+from thresher.storage.warc.capture_metadata import decode as decode_metadata
+from thresher.storage.warc.dropped import DROPPED
+from thresher.storage.warc.dropped import decode as decode_dropped
+from thresher.storage.warc.exchange_records import metadata_id
+from thresher.storage.warc.records import ArchivedRecord, read_records
+from thresher.storage.warc.revisit import REVISIT
 
 LOGGER = logging.getLogger(__name__)
 LINKING_OUTCOMES = frozenset({Outcome.FETCHED, Outcome.REDIRECTED})

@@ -32,19 +32,19 @@ from functools import partial
 from typing import cast
 from uuid import UUID
 
-from core import Failure, RecordRef, failure_boundary
-from core.capture import Truncation
-from crawler.lease_result import LeaseResult, page_settlement, settlement_for, settlement_of_dropped
-from crawler.log_entry import record_line
-from crawler.machine.system import REAL_SYSTEM, System
-from crawler.page_process import PageProcess
-from crawler.reading.outcome import PARSER_CRASH, READING_FAILED, READING_STEP, retry_after_ms
-from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_response import PageResponse, with_dom
-from crawler.reading.plausibility import plausible
-from crawler.reading.rendered_page import decode_report, dom_id, report_id
-from crawler.render.rendering_archive import RENDERING_TYPES
-from crawler.robots.robots_txt import (
+from thresher.core import Failure, RecordRef, failure_boundary
+from thresher.core.capture import Truncation
+from thresher.crawler.lease_result import LeaseResult, page_settlement, settlement_for, settlement_of_dropped
+from thresher.crawler.log_entry import record_line
+from thresher.crawler.machine.system import REAL_SYSTEM, System
+from thresher.crawler.page_process import PageProcess
+from thresher.crawler.reading.outcome import PARSER_CRASH, READING_FAILED, READING_STEP, retry_after_ms
+from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from thresher.crawler.reading.page_response import PageResponse, with_dom
+from thresher.crawler.reading.plausibility import plausible
+from thresher.crawler.reading.rendered_page import decode_report, dom_id, report_id
+from thresher.crawler.render.rendering_archive import RENDERING_TYPES
+from thresher.crawler.robots.robots_txt import (
     DEADLY,
     MAX_REDIRECTS,
     UNREADABLE,
@@ -52,20 +52,20 @@ from crawler.robots.robots_txt import (
     decide_response,
     redirect_target,
 )
-from crawler.scheduling.lease_queue import BATCH
-from crawler.settler import settle_leases
-from frontier import Frontier, Kind, Lease, Settlement
-from storage.archive.archive_writer import recover_archives
-from storage.archive.open_files import open_archive_files, writer_and_serial
-from storage.archive.originals import find_originals
-from storage.archive.record_ids import record_id
-from storage.crawllog import log_writer
-from storage.crawllog.log_line import LogLine
-from storage.store import Store
-from storage.warc.compression import compression_of
-from storage.warc.dropped import DROPPED, decode
-from storage.warc.records import ArchivedRecord, read_records, record_at
-from storage.warc.revisit import REVISIT
+from thresher.crawler.scheduling.lease_queue import BATCH
+from thresher.crawler.settler import settle_leases
+from thresher.frontier import Frontier, Kind, Lease, Settlement
+from thresher.storage.archive.archive_writer import recover_archives
+from thresher.storage.archive.open_files import open_archive_files, writer_and_serial
+from thresher.storage.archive.originals import find_originals
+from thresher.storage.archive.record_ids import record_id
+from thresher.storage.crawllog import log_writer
+from thresher.storage.crawllog.log_line import LogLine
+from thresher.storage.store import Store
+from thresher.storage.warc.compression import compression_of
+from thresher.storage.warc.dropped import DROPPED, decode
+from thresher.storage.warc.records import ArchivedRecord, read_records, record_at
+from thresher.storage.warc.revisit import REVISIT
 
 FindDead = Callable[[set[str]], Awaitable[set[str]]]
 """Returns which of the given workers are dead."""

@@ -12,21 +12,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
-from core import CorruptData, Url
-from crawler.log_entry import discovery_from_line
-from crawler.reading.outcome import judge_response
-from crawler.reading.page_options import PageOptions
-from crawler.replay.relink import archived_links, is_page
-from frontier import Discovery, Frontier, InvalidUrl, Outcome, RestoredPage, Scope, canonicalize
-from frontier.urls.revisit_interval import next_interval_s
-from frontier.urls.scope import ScopeKind
-from storage.crawllog import log_line
-from storage.crawllog.log_line import RETRY, UNLOGGED, LogLine
-from storage.crawllog.newest import last_lines
-from storage.store import Store
-from storage.warc import cdxj
-from storage.warc.records import read_records
-from storage.warc.revisit import REVISIT_MIME
+from thresher.core import CorruptData, Url
+from thresher.crawler.log_entry import discovery_from_line
+from thresher.crawler.reading.outcome import judge_response
+from thresher.crawler.reading.page_options import PageOptions
+from thresher.crawler.replay.relink import archived_links, is_page
+from thresher.frontier import Discovery, Frontier, InvalidUrl, Outcome, RestoredPage, Scope, canonicalize
+from thresher.frontier.urls.revisit_interval import next_interval_s
+from thresher.frontier.urls.scope import ScopeKind
+from thresher.storage.crawllog import log_line
+from thresher.storage.crawllog.log_line import RETRY, UNLOGGED, LogLine
+from thresher.storage.crawllog.newest import last_lines
+from thresher.storage.store import Store
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.records import read_records
+from thresher.storage.warc.revisit import REVISIT_MIME
 
 BATCH = 1000
 

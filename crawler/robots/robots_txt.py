@@ -24,10 +24,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from core import Capture, Url, failure_boundary
-from core import Failure as ReadingFailure
-from core.product import PRODUCT_TOKEN
-from crawler.reading.outcome import (
+from thresher.core import Capture, Url, failure_boundary
+from thresher.core import Failure as ReadingFailure
+from thresher.core.product import PRODUCT_TOKEN
+from thresher.crawler.reading.outcome import (
     FAULT_BY_REASON,
     MIN_WAIT_MS,
     PARSER_CRASH,
@@ -39,14 +39,20 @@ from crawler.reading.outcome import (
     retry_after_ms,
     too_busy,
 )
-from crawler.robots.robots_rules import MAX_ROBOTS_BYTES, ParsedRobots, parse_rules, request_path, whole_lines
-from crawler.wire import FetchFailure, Postponement
-from frontier import Fault, Frontier, InvalidUrl, Lease, Outcome, RobotsRecord, canonicalize
-from storage.warc.payload import decode_content
+from thresher.crawler.robots.robots_rules import (
+    MAX_ROBOTS_BYTES,
+    ParsedRobots,
+    parse_rules,
+    request_path,
+    whole_lines,
+)
+from thresher.crawler.wire import FetchFailure, Postponement
+from thresher.frontier import Fault, Frontier, InvalidUrl, Lease, Outcome, RobotsRecord, canonicalize
+from thresher.storage.warc.payload import decode_content
 
 if TYPE_CHECKING:
-    from crawler.connectivity.address_limiter import AddressLimiter
-    from crawler.connectivity.uplink import Fetcher
+    from thresher.crawler.connectivity.address_limiter import AddressLimiter
+    from thresher.crawler.connectivity.uplink import Fetcher
 
 MAX_REDIRECTS = 5
 ATTEMPTS = 3

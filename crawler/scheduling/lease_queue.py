@@ -20,10 +20,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 
-from crawler.lease_result import LeaseResult
-from crawler.recent_set import RecentSet
-from crawler.scheduling.slot_share import SlotShares
-from frontier import HostRelease, Lease, Settlement
+from thresher.crawler.lease_result import LeaseResult
+from thresher.crawler.recent_set import RecentSet
+from thresher.crawler.scheduling.slot_share import SlotShares
+from thresher.frontier import HostRelease, Lease, Settlement
 
 RECOVERED_WAIT_MS = 500
 """Milliseconds that the host of a recovered lease waits while another recovered lease is fetched."""

@@ -25,17 +25,17 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from core import Failure, failure_boundary
-from core.tracing import root_span
-from crawler.connectivity.uplink import Uplink
-from crawler.gate_monitor import POLL_INTERVAL_S, GateMonitor
-from crawler.machine.heartbeat import Heartbeat
-from crawler.reading.outcome import READING_FAILED, READING_STEP, Judgement
-from crawler.reading.sitemap_discoveries import robots_sitemaps
-from crawler.robots.robots_txt import RobotsCache
-from crawler.scheduling.lease_queue import EndedExchanges, LeaseQueue
-from crawler.scheduling.scheduling_settings import SchedulingSettings
-from frontier import Frontier, Kind, Lease, Outcome
+from thresher.core import Failure, failure_boundary
+from thresher.core.tracing import root_span
+from thresher.crawler.connectivity.uplink import Uplink
+from thresher.crawler.gate_monitor import POLL_INTERVAL_S, GateMonitor
+from thresher.crawler.machine.heartbeat import Heartbeat
+from thresher.crawler.reading.outcome import READING_FAILED, READING_STEP, Judgement
+from thresher.crawler.reading.sitemap_discoveries import robots_sitemaps
+from thresher.crawler.robots.robots_txt import RobotsCache
+from thresher.crawler.scheduling.lease_queue import EndedExchanges, LeaseQueue
+from thresher.crawler.scheduling.scheduling_settings import SchedulingSettings
+from thresher.frontier import Frontier, Kind, Lease, Outcome
 
 LOGGER = logging.getLogger(__name__)
 BATCH_WINDOW_S = 0.005

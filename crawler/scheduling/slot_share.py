@@ -24,7 +24,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from math import inf
 
-from frontier.urls.scope import registered_domain
+from thresher.frontier.urls.scope import registered_domain
 
 SLOTS_PER_FREE_SLOT = 3
 """Slots that a domain may hold for each free one."""

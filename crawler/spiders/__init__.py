@@ -16,6 +16,6 @@ So a page whose worker is killed before that is fetched and read again: nothing 
 come at least once.
 """
 
-from crawler.spiders.spider_spec import SpiderSpec
+from thresher.crawler.spiders.spider_spec import SpiderSpec
 
 __all__ = ["SpiderSpec"]

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-from core import InputError
+from thresher.core import InputError
 
 logger = logging.getLogger(__name__)
 WARN_S = 30.0

@@ -13,11 +13,11 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from crawler.reading.outcome import BLOCK_PAGE
-from crawler.reading.page_options import PageOptions
-from crawler.spiders.spider_exceptions import spider_exception
-from crawler.spiders.visit import MIDDLEWARE, Visit, is_same_url, redirect_rejection, wants_redirect
-from frontier import Lease, Outcome, Settlement
+from thresher.crawler.reading.outcome import BLOCK_PAGE
+from thresher.crawler.reading.page_options import PageOptions
+from thresher.crawler.spiders.spider_exceptions import spider_exception
+from thresher.crawler.spiders.visit import MIDDLEWARE, Visit, is_same_url, redirect_rejection, wants_redirect
+from thresher.frontier import Lease, Outcome, Settlement
 
 _NO_REDIRECTS = frozenset({"no_location", "bad_location"})
 """Redirects that Scrapy's own middleware does not follow: the response is delivered, like any status that is no

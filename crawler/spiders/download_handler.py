@@ -16,18 +16,18 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
-from core import Capture, InputError, failure_boundary
-from core import Failure as ReadingFailure
-from crawler.decode_budget import DecodedBody
-from crawler.lease_handler import LeaseHandler
-from crawler.reading.outcome import READING_FAILED, READING_STEP, judge_failure
-from crawler.reading.rendered_page import DOM_CONTENT_TYPE, RenderedPage
-from crawler.robots.robots_txt import RobotsFetch
-from crawler.spiders.spider_exceptions import spider_exception, truncation_exception
-from crawler.spiders.spider_request import UNSUPPORTED_META
-from crawler.spiders.visit import Visit
-from crawler.wire import FetchFailure
-from crawler.wire.http.request import is_sendable
+from thresher.core import Capture, InputError, failure_boundary
+from thresher.core import Failure as ReadingFailure
+from thresher.crawler.decode_budget import DecodedBody
+from thresher.crawler.lease_handler import LeaseHandler
+from thresher.crawler.reading.outcome import READING_FAILED, READING_STEP, judge_failure
+from thresher.crawler.reading.rendered_page import DOM_CONTENT_TYPE, RenderedPage
+from thresher.crawler.robots.robots_txt import RobotsFetch
+from thresher.crawler.spiders.spider_exceptions import spider_exception, truncation_exception
+from thresher.crawler.spiders.spider_request import UNSUPPORTED_META
+from thresher.crawler.spiders.visit import Visit
+from thresher.crawler.wire import FetchFailure
+from thresher.crawler.wire.http.request import is_sendable
 
 RESERVED_HEADERS = frozenset(
     b"Connection|Content-Length|Expect|Host|Keep-Alive|Proxy-Authorization|Proxy-Connection|TE|Trailer"

@@ -6,7 +6,7 @@ from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FileFeedStorage
 
-from crawler.spiders.feeds import FeedFiles
+from thresher.crawler.spiders.feeds import FeedFiles
 
 
 class DurableFile(FileFeedStorage):

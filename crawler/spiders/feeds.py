@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from core import InputError
+from thresher.core import InputError
 
 WORKER_FIELD = "%(worker)s"
 LINE_FORMATS = frozenset({"jsonlines", "jsonl", "jl", "csv"})

@@ -12,7 +12,7 @@ from typing import Any
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
 
-from crawler.spiders.visit import Visit
+from thresher.crawler.spiders.visit import Visit
 
 
 class LeaseScheduler(BaseScheduler):

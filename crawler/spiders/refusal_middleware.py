@@ -9,8 +9,8 @@ from typing import Any
 
 from scrapy import Request
 
-from crawler.spiders.spider_exceptions import spider_exception
-from crawler.spiders.visit import Visit
+from thresher.crawler.spiders.spider_exceptions import spider_exception
+from thresher.crawler.spiders.visit import Visit
 
 
 class RefusalMiddleware:

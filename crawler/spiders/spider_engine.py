@@ -32,16 +32,16 @@ from scrapy.utils.log import configure_logging
 from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.python.failure import Failure as Trouble
 
-from core import Failure, InputError, ThresherError
-from crawler.lease_handler import LeaseHandler
-from crawler.spiders import spider_settings
-from crawler.spiders.blocking_watch import BlockingWatch, source_location
-from crawler.spiders.delivery import delivery
-from crawler.spiders.download_handler import SpiderDownloadHandler
-from crawler.spiders.feeds import FeedFiles
-from crawler.spiders.lease_scheduler import LeaseScheduler
-from crawler.spiders.spider_spec import SpiderSpec, project_on_path, spider_class
-from crawler.spiders.visit import (
+from thresher.core import Failure, InputError, ThresherError
+from thresher.crawler.lease_handler import LeaseHandler
+from thresher.crawler.spiders import spider_settings
+from thresher.crawler.spiders.blocking_watch import BlockingWatch, source_location
+from thresher.crawler.spiders.delivery import delivery
+from thresher.crawler.spiders.download_handler import SpiderDownloadHandler
+from thresher.crawler.spiders.feeds import FeedFiles
+from thresher.crawler.spiders.lease_scheduler import LeaseScheduler
+from thresher.crawler.spiders.spider_spec import SpiderSpec, project_on_path, spider_class
+from thresher.crawler.spiders.visit import (
     IGNORED,
     Visit,
     discovery_of,
@@ -51,8 +51,8 @@ from crawler.spiders.visit import (
     scrapy_request,
     visit_result,
 )
-from frontier import Kind
-from storage.archive.record_ids import spider_record_id
+from thresher.frontier import Kind
+from thresher.storage.archive.record_ids import spider_record_id
 
 RENEW_S = 60.0
 """Seconds between renewals. A lease lasts minutes longer, whatever the limits of an exchange are (`crawler.worker`)."""

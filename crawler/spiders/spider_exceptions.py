@@ -29,8 +29,8 @@ from scrapy.exceptions import (
     ResponseDataLossError,
 )
 
-from core.capture import Truncation
-from frontier import Outcome
+from thresher.core.capture import Truncation
+from thresher.frontier import Outcome
 
 _DEAD = "dead_"
 _TYPES: Mapping[str, type[Exception]] = {

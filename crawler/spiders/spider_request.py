@@ -15,9 +15,9 @@ from typing import Any
 
 from scrapy import Request, Spider
 
-from core import CorruptData, InputError
-from crawler.wire.http.request import is_sendable
-from frontier.request_state import MAX_SPIDER_REQUEST_BYTES
+from thresher.core import CorruptData, InputError
+from thresher.crawler.wire.http.request import is_sendable
+from thresher.frontier.request_state import MAX_SPIDER_REQUEST_BYTES
 
 VERSION = 1
 EXCHANGE_META_KEYS = frozenset({"depth", "download_latency", "download_slot", "verbatim_url"})

@@ -14,9 +14,9 @@ from typing import Any
 from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, Settings, default_settings
 
-from crawler.spiders.durable_feed import DurableFile
-from crawler.spiders.feeds import worker_feeds
-from crawler.spiders.spider_spec import SpiderSpec, settings_module
+from thresher.crawler.spiders.durable_feed import DurableFile
+from thresher.crawler.spiders.feeds import worker_feeds
+from thresher.crawler.spiders.spider_spec import SpiderSpec, settings_module
 
 FORCED_PRIORITY = 1_000
 """Priority of forced settings; Scrapy's highest is 40."""
@@ -27,7 +27,7 @@ DEFAULT_SETTINGS: Mapping[str, Any] = {
     "CONCURRENT_ITEMS": 8,  # tasks for each response
     "DEFAULT_REQUEST_HEADERS": {},
     "DOWNLOADER_MIDDLEWARES_BASE": {
-        "crawler.spiders.refusal_middleware.RefusalMiddleware": FIRST_MIDDLEWARE,
+        "thresher.crawler.spiders.refusal_middleware.RefusalMiddleware": FIRST_MIDDLEWARE,
         "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": 50,
         "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware": 300,
         "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from core import InputError
+from thresher.core import InputError
 
 if TYPE_CHECKING:
     from scrapy import Spider

@@ -9,13 +9,13 @@ from scrapy.core.spidermw import SpiderMiddlewareManager
 from scrapy.crawler import Crawler
 from scrapy.utils.log import configure_logging
 
-from core import InputError, ThresherError
-from crawler.spiders import spider_settings
-from crawler.spiders.feeds import FeedFiles, lossy_feeds
-from crawler.spiders.spider_request import encode_request
-from crawler.spiders.spider_spec import SpiderSpec, project_on_path, spider_class
-from frontier import Discovery, InvalidUrl, Scope, canonicalize
-from frontier.request_state import RequestState
+from thresher.core import InputError, ThresherError
+from thresher.crawler.spiders import spider_settings
+from thresher.crawler.spiders.feeds import FeedFiles, lossy_feeds
+from thresher.crawler.spiders.spider_request import encode_request
+from thresher.crawler.spiders.spider_spec import SpiderSpec, project_on_path, spider_class
+from thresher.frontier import Discovery, InvalidUrl, Scope, canonicalize
+from thresher.frontier.request_state import RequestState
 
 logger = logging.getLogger(__name__)
 SEEDER = "seeder"

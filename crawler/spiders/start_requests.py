@@ -5,12 +5,12 @@ The parent process imports this module, and does not import Scrapy.
 
 import asyncio
 
-from core import ThresherError
-from crawler.machine.activity import SupervisorChannel
-from crawler.spiders.spider_spec import SpiderSpec
-from frontier import Frontier
-from frontier.link.connect import connect
-from storage.store import Store
+from thresher.core import ThresherError
+from thresher.crawler.machine.activity import SupervisorChannel
+from thresher.crawler.spiders.spider_spec import SpiderSpec
+from thresher.frontier import Frontier
+from thresher.frontier.link.connect import connect
+from thresher.storage.store import Store
 
 BATCH = 1000
 
@@ -26,7 +26,7 @@ def add_start_requests(
 
 
 async def _add(spec: SpiderSpec, crawl: str, redis: str, store: Store) -> None:
-    from crawler.spiders.start_discoveries import start_discoveries  # noqa: PLC0415 - only spiders need Scrapy
+    from thresher.crawler.spiders.start_discoveries import start_discoveries  # noqa: PLC0415 - only spiders need Scrapy
 
     link = await connect(redis)
     try:

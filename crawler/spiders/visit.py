@@ -28,17 +28,17 @@ from scrapy import Request, Spider
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
-from core import Capture, Failure, InputError, Url
-from crawler.lease_handler import FetchResult
-from crawler.lease_result import LeaseResult, settlement_for
-from crawler.reading.outcome import READING_FAILED, REDIRECT_STATUSES, Judgement
-from crawler.reading.page_options import PageOptions
-from crawler.reading.redirect_chain import MAX_REDIRECTS
-from crawler.spiders.spider_request import decode_request, encode_redirected, encode_request
-from crawler.wire import Postponement
-from frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonicalize
-from frontier.request_state import RequestState
-from frontier.urls.trap import trap_reason
+from thresher.core import Capture, Failure, InputError, Url
+from thresher.crawler.lease_handler import FetchResult
+from thresher.crawler.lease_result import LeaseResult, settlement_for
+from thresher.crawler.reading.outcome import READING_FAILED, REDIRECT_STATUSES, Judgement
+from thresher.crawler.reading.page_options import PageOptions
+from thresher.crawler.reading.redirect_chain import MAX_REDIRECTS
+from thresher.crawler.spiders.spider_request import decode_request, encode_redirected, encode_request
+from thresher.crawler.wire import Postponement
+from thresher.frontier import Discovery, InvalidUrl, Lease, Outcome, Settlement, canonicalize
+from thresher.frontier.request_state import RequestState
+from thresher.frontier.urls.trap import trap_reason
 
 SLOT = "frontier"
 """One download slot for all hosts: the frontier keeps the delays of each."""

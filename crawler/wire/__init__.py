@@ -31,7 +31,7 @@ The package does not import its own `client.Client`, and its settings lie beside
 read them and send no request.
 """
 
-from crawler.wire.fetch_failure import (
+from thresher.crawler.wire.fetch_failure import (
     Acquire,
     FailureReason,
     FetchFailure,
@@ -40,10 +40,16 @@ from crawler.wire.fetch_failure import (
     acquire_at_once,
     utc_ms,
 )
-from crawler.wire.http.message import Headers
-from crawler.wire.network.address import Network, effective_address, is_blocked, is_public, parse_networks
-from crawler.wire.sent_exchange import SentExchange
-from crawler.wire_settings import WireSettings
+from thresher.crawler.wire.http.message import Headers
+from thresher.crawler.wire.network.address import (
+    Network,
+    effective_address,
+    is_blocked,
+    is_public,
+    parse_networks,
+)
+from thresher.crawler.wire.sent_exchange import SentExchange
+from thresher.crawler.wire_settings import WireSettings
 
 __all__ = [
     "Acquire",

@@ -7,12 +7,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from zlib import crc32
 
-from core import Capture, Url
-from core.capture import Timing, Truncation
-from crawler.recent_set import RecentSet
-from crawler.wire.cookies import CookieJar
-from crawler.wire.credentials import credentials, headers_for
-from crawler.wire.fetch_failure import (
+from thresher.core import Capture, Url
+from thresher.core.capture import Timing, Truncation
+from thresher.crawler.recent_set import RecentSet
+from thresher.crawler.wire.cookies import CookieJar
+from thresher.crawler.wire.credentials import credentials, headers_for
+from thresher.crawler.wire.fetch_failure import (
     Acquire,
     FailureReason,
     FetchFailure,
@@ -21,19 +21,26 @@ from crawler.wire.fetch_failure import (
     acquire_at_once,
     utc_ms,
 )
-from crawler.wire.http.exchange import ExchangeFailure, ExchangeResult
-from crawler.wire.http.pool import Connection, Pool
-from crawler.wire.http.request import HeaderList, Request, Target, build_request, common_headers, parse_target
-from crawler.wire.limits import Limits
-from crawler.wire.network import proxy as proxies
-from crawler.wire.network.address import effective_address, is_blocked, parse_networks
-from crawler.wire.network.dial import ADDRESS_BLOCKED, DialedConnection, Dialer
-from crawler.wire.network.dns import MAX_CACHED_HOSTS, Resolver
-from crawler.wire.network.guard import NAME_BLOCKED, PORT_BLOCKED, is_port_allowed, is_private_name
-from crawler.wire.network.probes import Probes
-from crawler.wire.network.tls import TlsContexts
-from crawler.wire.sent_exchange import SentExchange
-from crawler.wire_settings import WireSettings
+from thresher.crawler.wire.http.exchange import ExchangeFailure, ExchangeResult
+from thresher.crawler.wire.http.pool import Connection, Pool
+from thresher.crawler.wire.http.request import (
+    HeaderList,
+    Request,
+    Target,
+    build_request,
+    common_headers,
+    parse_target,
+)
+from thresher.crawler.wire.limits import Limits
+from thresher.crawler.wire.network import proxy as proxies
+from thresher.crawler.wire.network.address import effective_address, is_blocked, parse_networks
+from thresher.crawler.wire.network.dial import ADDRESS_BLOCKED, DialedConnection, Dialer
+from thresher.crawler.wire.network.dns import MAX_CACHED_HOSTS, Resolver
+from thresher.crawler.wire.network.guard import NAME_BLOCKED, PORT_BLOCKED, is_port_allowed, is_private_name
+from thresher.crawler.wire.network.probes import Probes
+from thresher.crawler.wire.network.tls import TlsContexts
+from thresher.crawler.wire.sent_exchange import SentExchange
+from thresher.crawler.wire_settings import WireSettings
 
 MAX_ADDRESSES_TRIED = 2
 """Addresses of one host that one exchange tries at most."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from crawler.wire.http.message import Headers
-from crawler.wire.http.request import Target
-from crawler.wire.network.dns import is_address
-from frontier.urls.scope import registered_domain
+from thresher.crawler.wire.http.message import Headers
+from thresher.crawler.wire.http.request import Target
+from thresher.crawler.wire.network.dns import is_address
+from thresher.frontier.urls.scope import registered_domain
 
 MAX_COOKIES_PER_DOMAIN = 50
 MAX_COOKIE_BYTES = 4096

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core import InputError
-from crawler.wire.http.request import Target
+from thresher.core import InputError
+from thresher.crawler.wire.http.request import Target
 
 _KEYS = frozenset({"user", "password", "headers", "http"})
 

@@ -13,13 +13,13 @@ from functools import cache
 from importlib import import_module
 from typing import Literal
 
-from core import InputError
+from thresher.core import InputError
 
 EngineName = Literal["thresher", "trafilatura", "resiliparse"]
 
 _MODULES = {
-    "trafilatura": "extract.engines.trafilatura_engine",
-    "resiliparse": "extract.engines.resiliparse_engine",
+    "trafilatura": "thresher.extract.engines.trafilatura_engine",
+    "resiliparse": "thresher.extract.engines.resiliparse_engine",
 }
 _PACKAGES = {
     "trafilatura": ("trafilatura", "htmldate", "jusText"),

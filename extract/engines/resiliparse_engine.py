@@ -6,7 +6,7 @@ DCLM has published neither the call nor its options. These are NeMo Curator's (R
 
 from resiliparse.extract.html2text import extract_plain_text
 
-from extract.engines.page_engine import EngineFacts
+from thresher.extract.engines.page_engine import EngineFacts
 
 
 def text(html: str, markdown: bool) -> str:  # noqa: ARG001 - the configuration refuses Markdown

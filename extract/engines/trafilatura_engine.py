@@ -16,7 +16,7 @@ import logging
 from trafilatura import extract, extract_metadata
 from trafilatura.deduplication import LRU_TEST
 
-from extract.engines.page_engine import EngineFacts
+from thresher.extract.engines.page_engine import EngineFacts
 
 for _name in ("trafilatura", "htmldate", "courlan", "charset_normalizer"):
     # Each page without a text or a date would be a warning in the log of the run.

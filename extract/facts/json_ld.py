@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from extract.page.boxes import MetadataElement
+from thresher.extract.page.boxes import MetadataElement
 
 MAX_JSON_LENGTH = 1_000_000
 """Characters of one script of JSON-LD at most; a longer one is ignored."""

@@ -8,9 +8,9 @@ headline first. What software states where nobody has stated a name counts only 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from extract.facts.json_ld import Node, names, names_by_id, of_article, of_type
-from extract.facts.stated import NOTHING, Stated
-from extract.references import unescape
+from thresher.extract.facts.json_ld import Node, names, names_by_id, of_article, of_type
+from thresher.extract.facts.stated import NOTHING, Stated
+from thresher.extract.references import unescape
 
 MAX_NAME_LENGTH = 200
 """Characters of an author's name at most."""

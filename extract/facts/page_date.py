@@ -7,10 +7,10 @@ a line beside the headline. Only if there is none, the day of the last change co
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from extract.facts.json_ld import Node, of_article
-from extract.facts.stated import NOTHING, Stated
-from extract.facts.written_days import written_day
-from extract.page.boxes import MetadataElement
+from thresher.extract.facts.json_ld import Node, of_article
+from thresher.extract.facts.stated import NOTHING, Stated
+from thresher.extract.facts.written_days import written_day
+from thresher.extract.page.boxes import MetadataElement
 
 PUBLISHED = (
     "article:published_time", "og:article:published_time", "article:published", "og:published_time", "datepublished",

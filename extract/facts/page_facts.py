@@ -13,16 +13,22 @@ from functools import lru_cache
 from itertools import chain, groupby, islice, tee
 from urllib.parse import urljoin, urlsplit
 
-from extract.fact_formats import LANGUAGE, creative_commons
-from extract.facts import json_ld
-from extract.facts.page_author import AUTHOR_LINK, BYLINE_NAMES, FIRST_USER, STATED_AUTHOR, choose_author
-from extract.facts.page_date import DATE_NAMES, choose_date
-from extract.facts.page_title import MAX_TITLE_LENGTH, choose_title
-from extract.facts.stated import Stated
-from extract.page.boxes import MetadataElement, ParsedPage
-from extract.page.headline import heading_of_page, headline
-from extract.page.page_kind import PageKind, kind_by_contents, page_kind
-from extract.references import unescape
+from thresher.extract.fact_formats import LANGUAGE, creative_commons
+from thresher.extract.facts import json_ld
+from thresher.extract.facts.page_author import (
+    AUTHOR_LINK,
+    BYLINE_NAMES,
+    FIRST_USER,
+    STATED_AUTHOR,
+    choose_author,
+)
+from thresher.extract.facts.page_date import DATE_NAMES, choose_date
+from thresher.extract.facts.page_title import MAX_TITLE_LENGTH, choose_title
+from thresher.extract.facts.stated import Stated
+from thresher.extract.page.boxes import MetadataElement, ParsedPage
+from thresher.extract.page.headline import heading_of_page, headline
+from thresher.extract.page.page_kind import PageKind, kind_by_contents, page_kind
+from thresher.extract.references import unescape
 
 MAX_ADDRESS_LENGTH = 2_000
 MAX_LINE_LENGTH = 160

@@ -6,8 +6,8 @@ The <title> names page and site. What its headline, Open Graph or JSON-LD repeat
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from extract.facts.stated import NOTHING, Stated
-from extract.references import unescape
+from thresher.extract.facts.stated import NOTHING, Stated
+from thresher.extract.references import unescape
 
 MAX_TITLE_LENGTH = 1_000
 """Characters of a title at most."""

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from extract.notation import formulas, superscripts
-from extract.notation.inline_markdown import ENDS
+from thresher.extract.notation import formulas, superscripts
+from thresher.extract.notation.inline_markdown import ENDS
 
 NEW_LINE = "\v"
 """Marks a line break of the page among white space without meaning."""

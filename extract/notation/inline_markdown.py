@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
-from extract.notation import formulas
+from thresher.extract.notation import formulas
 
 EMPHASIS, STRONG, CODE, LINK = "\x10", "\x11", "\x12", "\x13"
 """Begin a part of a text; the target of a link follows `LINK` and ends with `TARGET_END`."""

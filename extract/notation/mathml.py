@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from extract.notation.formulas import grouped, identifier, join, symbol, write_formula
+from thresher.extract.notation.formulas import grouped, identifier, join, symbol, write_formula
 
 TEX = frozenset(("application/x-tex", "text/x-tex", "tex", "latex"))
 """Encodings of an annotation with the TeX of a formula, in lower case."""

@@ -5,12 +5,12 @@ from functools import partial
 from itertools import chain
 from typing import Any, ClassVar
 
-from extract.notation.block_text import BlockText, code_text, running_text
-from extract.notation.code_languages import code_language, known_language
-from extract.notation.mathml import MathReader
-from extract.notation.styled_parts import StyledPart, styled_part
-from extract.page.boxes import DEEPEST, Block, Box, MetadataElement
-from extract.page.element_attributes import (
+from thresher.extract.notation.block_text import BlockText, code_text, running_text
+from thresher.extract.notation.code_languages import code_language, known_language
+from thresher.extract.notation.mathml import MathReader
+from thresher.extract.notation.styled_parts import StyledPart, styled_part
+from thresher.extract.page.boxes import DEEPEST, Block, Box, MetadataElement
+from thresher.extract.page.element_attributes import (
     CELLS,
     MARKS,
     apply_attributes,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from extract.notation.table_grid import ONE, Span
+from thresher.extract.notation.table_grid import ONE, Span
 
 MAX_ELEMENTS = 300_000
 """Elements of a page at most. Each takes about 7 microseconds to read, and as long again in each pass over the page. Of

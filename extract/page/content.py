@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, islice, takewhile
 
-from extract.page import cues, trim
-from extract.page.boxes import HEADINGS, Block, Box, ParsedPage
-from extract.page.headline import AHEAD, heading_of_page, headline
-from extract.page.last_resort import choose_little, is_stray
-from extract.page.main_element import whole_main
-from extract.page.page_kind import PageKind
-from extract.page.posts import choose_posts
-from extract.page.reference import choose_reference
-from extract.page.scores import Scores, ancestors, excluded_boxes
+from thresher.extract.page import cues, trim
+from thresher.extract.page.boxes import HEADINGS, Block, Box, ParsedPage
+from thresher.extract.page.headline import AHEAD, heading_of_page, headline
+from thresher.extract.page.last_resort import choose_little, is_stray
+from thresher.extract.page.main_element import whole_main
+from thresher.extract.page.page_kind import PageKind
+from thresher.extract.page.posts import choose_posts
+from thresher.extract.page.reference import choose_reference
+from thresher.extract.page.scores import Scores, ancestors, excluded_boxes
 
 ENOUGH = 250
 """Characters of content with which the result of a pass is accepted."""

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from extract.notation.table_grid import read_span
-from extract.page.boxes import Box
-from extract.page.class_hints import ALWAYS_UNLIKELY, NO_HINTS, ClassHints, class_hints
+from thresher.extract.notation.table_grid import read_span
+from thresher.extract.page.boxes import Box
+from thresher.extract.page.class_hints import ALWAYS_UNLIKELY, NO_HINTS, ClassHints, class_hints
 
 UNLIKELY_TAGS = frozenset(("nav", "footer", "aside", "dialog"))
 UNLIKELY_ROLES = frozenset(

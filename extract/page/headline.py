@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from extract.page.boxes import Block
+from thresher.extract.page.boxes import Block
 
 LONGEST = 250
 """Characters of a headline at most."""

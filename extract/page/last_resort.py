@@ -6,11 +6,11 @@ are left out even if nothing else is there.
 
 from collections.abc import Collection, Iterator, Sequence
 
-from extract.page.boxes import Block, Box, ParsedPage
-from extract.page.class_hints import ALWAYS_UNLIKELY, DOUBTFUL
-from extract.page.headline import headline
-from extract.page.scores import ancestors, excluded_boxes
-from extract.page.trim import is_furniture
+from thresher.extract.page.boxes import Block, Box, ParsedPage
+from thresher.extract.page.class_hints import ALWAYS_UNLIKELY, DOUBTFUL
+from thresher.extract.page.headline import headline
+from thresher.extract.page.scores import ancestors, excluded_boxes
+from thresher.extract.page.trim import is_furniture
 
 MAX_LINKED = 0.5
 """Share of links in a block or a list from which on it leads elsewhere."""

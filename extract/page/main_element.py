@@ -6,9 +6,9 @@ most of the text, so a choice by running text finds one of them. The shares were
 
 from collections.abc import Collection, Iterable, Sequence
 
-from extract.page.boxes import HEADINGS, Block, Box, ParsedPage
-from extract.page.page_kind import PageKind
-from extract.page.reference import choose_reference
+from thresher.extract.page.boxes import HEADINGS, Block, Box, ParsedPage
+from thresher.extract.page.page_kind import PageKind
+from thresher.extract.page.reference import choose_reference
 
 MIN_COVERED = 0.6
 """Size of the content at least, relative to the main element, or else the whole element is taken: in a page of no

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from extract.page.boxes import ParsedPage
+from thresher.extract.page.boxes import ParsedPage
 
 PageKind = Literal["article", "discussion", "reference", "product", "page"]
 

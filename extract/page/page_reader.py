@@ -17,15 +17,15 @@ from typing import Any, ClassVar
 
 from lxml import etree
 
-from extract.notation.block_text import NEW_LINE
-from extract.notation.code_languages import code_language
-from extract.notation.formulas import is_drawing, rewrite_delimiters, write_formula
-from extract.notation.inline_markdown import ELEMENTS, ENDS, LINK, TARGET_END
-from extract.notation.styled_parts import BOX_PARTS, StyledPart, styled_part
-from extract.notation.superscripts import BEGIN as SUPERSCRIPT
-from extract.page.box_reader import MAX_FACT_LENGTH, BoxReader, both_ends, end_of_box, end_of_link
-from extract.page.boxes import HEADINGS, MAX_ELEMENTS, Block, MetadataElement, ParsedPage
-from extract.page.element_attributes import FACTUAL, is_hidden, stated_fact
+from thresher.extract.notation.block_text import NEW_LINE
+from thresher.extract.notation.code_languages import code_language
+from thresher.extract.notation.formulas import is_drawing, rewrite_delimiters, write_formula
+from thresher.extract.notation.inline_markdown import ELEMENTS, ENDS, LINK, TARGET_END
+from thresher.extract.notation.styled_parts import BOX_PARTS, StyledPart, styled_part
+from thresher.extract.notation.superscripts import BEGIN as SUPERSCRIPT
+from thresher.extract.page.box_reader import MAX_FACT_LENGTH, BoxReader, both_ends, end_of_box, end_of_link
+from thresher.extract.page.boxes import HEADINGS, MAX_ELEMENTS, Block, MetadataElement, ParsedPage
+from thresher.extract.page.element_attributes import FACTUAL, is_hidden, stated_fact
 
 INLINE = frozenset((
     "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "dfn", "em", "font", "i", "ins", "kbd",

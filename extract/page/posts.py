@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate
 
-from extract.page import trim
-from extract.page.boxes import Block, Box, ParsedPage
+from thresher.extract.page import trim
+from thresher.extract.page.boxes import Block, Box, ParsedPage
 
 MIN_POSTS = 2
 """Number of bodies of posts from which on a page is a discussion that states its posts."""

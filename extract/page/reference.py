@@ -7,11 +7,11 @@ is judged by its words or its links; only what states that it is navigation is l
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate, islice
 
-from extract.page import trim
-from extract.page.boxes import HEADINGS, Block, Box, ParsedPage
-from extract.page.class_hints import ALWAYS_UNLIKELY, LIKELY
-from extract.page.headline import AHEAD, headline
-from extract.page.scores import ancestors, excluded_boxes
+from thresher.extract.page import trim
+from thresher.extract.page.boxes import HEADINGS, Block, Box, ParsedPage
+from thresher.extract.page.class_hints import ALWAYS_UNLIKELY, LIKELY
+from thresher.extract.page.headline import AHEAD, headline
+from thresher.extract.page.scores import ancestors, excluded_boxes
 
 MIN_SHARE = 0.3
 """Minimum share of the page's text beside navigation that the marked element must have."""

@@ -8,7 +8,7 @@ Scores are computed once a pass, and all sums in one loop.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
 
-from extract.page.boxes import Block, Box, ParsedPage
+from thresher.extract.page.boxes import Block, Box, ParsedPage
 
 MIN_SCORED_CHARACTERS = 25
 """Characters from which on a block gives points to the boxes around it."""

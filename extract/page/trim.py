@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from itertools import accumulate, islice
 
-from extract.page import cues
-from extract.page.boxes import Block
-from extract.page.headline import AHEAD, headline
-from extract.page.page_kind import PageKind
-from extract.page.scores import ancestors
+from thresher.extract.page import cues
+from thresher.extract.page.boxes import Block
+from thresher.extract.page.headline import AHEAD, headline
+from thresher.extract.page.page_kind import PageKind
+from thresher.extract.page.scores import ancestors
 
 BEFORE = 0.5
 """Minimum share of the text before a line that can end the content."""

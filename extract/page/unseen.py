@@ -6,11 +6,11 @@
 
 import re
 
-from extract.page import page_reader
-from extract.page.boxes import Block, Box, ParsedPage
-from extract.page.content import characters, choose_content, is_text
-from extract.page.headline import heading_of_page
-from extract.page.page_kind import PageKind
+from thresher.extract.page import page_reader
+from thresher.extract.page.boxes import Block, Box, ParsedPage
+from thresher.extract.page.content import characters, choose_content, is_text
+from thresher.extract.page.headline import heading_of_page
+from thresher.extract.page.page_kind import PageKind
 
 MIN_CHARACTERS = 250
 """Minimum number of characters of content that is not shown."""

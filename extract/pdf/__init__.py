@@ -6,7 +6,7 @@ joined (`hyphens`). A page that is a picture, or whose characters differ from wh
 out and counted.
 """
 
-from extract.pdf.pdf_extraction import PdfExtraction
-from extract.pdf.pdf_text import EXTRACTOR, extract
+from thresher.extract.pdf.pdf_extraction import PdfExtraction
+from thresher.extract.pdf.pdf_text import EXTRACTOR, extract
 
 __all__ = ["EXTRACTOR", "PdfExtraction", "extract"]

@@ -14,7 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from extract.pdf.page_text import Line, PdfPageText
+from thresher.extract.pdf.page_text import Line, PdfPageText
 
 EDGE = 3
 """Lines at each edge of a page that are candidates."""

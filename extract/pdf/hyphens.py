@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from extract.pdf.page_text import HYPHEN
+from thresher.extract.pdf.page_text import HYPHEN
 
 SOFT = "\u00ad"
 LONGEST = 40

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from extract.pdf.hyphens import Lexicon, ends_hyphenated, join_hyphenated
-from extract.pdf.page_text import Line
-from extract.pdf.pdf_lines import height, is_right_to_left
-from extract.pdf.reading_order import LineBlock
+from thresher.extract.pdf.hyphens import Lexicon, ends_hyphenated, join_hyphenated
+from thresher.extract.pdf.page_text import Line
+from thresher.extract.pdf.pdf_lines import height, is_right_to_left
+from thresher.extract.pdf.reading_order import LineBlock
 
 LEADING = 1.35
 """Multiple of the usual distance between lines beyond which a new paragraph begins."""

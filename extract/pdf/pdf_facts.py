@@ -7,10 +7,10 @@ packets are small and few programs write them.
 
 import re
 
-from extract.fact_formats import LANGUAGE, creative_commons, day
-from extract.pdf.pdfium import PdfDocument
-from extract.pdf.quality import normal
-from extract.references import unescape
+from thresher.extract.fact_formats import LANGUAGE, creative_commons, day
+from thresher.extract.pdf.pdfium import PdfDocument
+from thresher.extract.pdf.quality import normal
+from thresher.extract.references import unescape
 
 LONGEST = 1_000
 """Characters of a title or of names at most."""

@@ -11,7 +11,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from extract.pdf.page_text import Line, Word
+from thresher.extract.pdf.page_text import Line, Word
 
 WIDEST_SPACE = 1.2
 """Largest space, in word heights, between consecutive words of a line; the spaces of justified lines are smaller."""

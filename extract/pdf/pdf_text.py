@@ -12,17 +12,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
-from extract.pdf import furniture, pdf_facts
-from extract.pdf.bombs import is_bomb
-from extract.pdf.hyphens import SOFT, lexicon
-from extract.pdf.page_text import HYPHEN, PdfPageKind, PdfPageText
-from extract.pdf.paragraphs import Paragraph, aside, join_continued, paragraphs
-from extract.pdf.pdf_extraction import PdfExtraction
-from extract.pdf.pdf_lines import build_lines
-from extract.pdf.pdfium import MAX_STEPS, PdfDocument, PdfPage, open_document
-from extract.pdf.quality import is_garbled, normal
-from extract.pdf.reading_order import reading_order
-from extract.skip import Skip
+from thresher.extract.pdf import furniture, pdf_facts
+from thresher.extract.pdf.bombs import is_bomb
+from thresher.extract.pdf.hyphens import SOFT, lexicon
+from thresher.extract.pdf.page_text import HYPHEN, PdfPageKind, PdfPageText
+from thresher.extract.pdf.paragraphs import Paragraph, aside, join_continued, paragraphs
+from thresher.extract.pdf.pdf_extraction import PdfExtraction
+from thresher.extract.pdf.pdf_lines import build_lines
+from thresher.extract.pdf.pdfium import MAX_STEPS, PdfDocument, PdfPage, open_document
+from thresher.extract.pdf.quality import is_garbled, normal
+from thresher.extract.pdf.reading_order import reading_order
+from thresher.extract.skip import Skip
 
 EXTRACTOR = f"pypdfium2@{version('pypdfium2')}"
 LONGEST = 64 << 20

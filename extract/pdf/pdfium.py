@@ -18,7 +18,7 @@ from typing import Any
 
 import pypdfium2.raw as pdfium
 
-from extract.pdf.page_text import HYPHEN, Word
+from thresher.extract.pdf.page_text import HYPHEN, Word
 
 MAX_OBJECTS = 200_000
 """Objects on a page at most, including those in its forms: they take 0.4 s. The fullest of 1,002 real pages, a map, has

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from extract.pdf.page_text import Line
-from extract.pdf.pdf_lines import height, is_right_to_left, rows
+from thresher.extract.pdf.page_text import Line
+from thresher.extract.pdf.pdf_lines import height, is_right_to_left, rows
 
 GUTTER = 0.55
 """Minimum distance between columns, in line heights."""

@@ -14,13 +14,13 @@
 
 import re
 
-from extract.extraction import Extraction
-from extract.skip import Skip
-from extract.wikitext.blocks import build_blocks
-from extract.wikitext.braces import resolve_templates
-from extract.wikitext.inline import strip_inline_markup, unescape_and_trim, write_markdown
-from extract.wikitext.literals import replace_literals, restore_literals
-from extract.wikitext.names import is_redirect
+from thresher.extract.extraction import Extraction
+from thresher.extract.skip import Skip
+from thresher.extract.wikitext.blocks import build_blocks
+from thresher.extract.wikitext.braces import resolve_templates
+from thresher.extract.wikitext.inline import strip_inline_markup, unescape_and_trim, write_markdown
+from thresher.extract.wikitext.literals import replace_literals, restore_literals
+from thresher.extract.wikitext.names import is_redirect
 
 __all__ = ["EXTRACTOR", "LONGEST", "extract"]
 

@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass, field
 
-from extract.wikitext.marks import LINE_BREAK_MARK, LITERAL_MARK
-from extract.wikitext.names import APPENDICES
-from extract.wikitext.wiki_tables import Table, start_table
+from thresher.extract.wikitext.marks import LINE_BREAK_MARK, LITERAL_MARK
+from thresher.extract.wikitext.names import APPENDICES
+from thresher.extract.wikitext.wiki_tables import Table, start_table
 
 MAX_TABLES = 20
 """Levels of nested tables at most; a deeper table is text of the table around it."""

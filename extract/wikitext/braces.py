@@ -7,10 +7,10 @@
 import re
 from dataclasses import dataclass, field
 
-from extract.wikitext.names import link_text
-from extract.wikitext.quotes import strip_emphasis
-from extract.wikitext.template_text import TemplateCall
-from extract.wikitext.templates import render_template
+from thresher.extract.wikitext.names import link_text
+from thresher.extract.wikitext.quotes import strip_emphasis
+from thresher.extract.wikitext.template_text import TemplateCall
+from thresher.extract.wikitext.templates import render_template
 
 DEEPEST = 100
 """Levels of nested templates and links at most, as MediaWiki limits templates ($wgMaxTemplateDepth)."""

@@ -4,10 +4,10 @@ blanks.
 
 import re
 
-from extract.notation import inline_markdown, superscripts
-from extract.references import unescape
-from extract.wikitext.marks import LINE_BREAK_MARK, REMOVED_MARK
-from extract.wikitext.quotes import mark_emphasis, strip_emphasis
+from thresher.extract.notation import inline_markdown, superscripts
+from thresher.extract.references import unescape
+from thresher.extract.wikitext.marks import LINE_BREAK_MARK, REMOVED_MARK
+from thresher.extract.wikitext.quotes import mark_emphasis, strip_emphasis
 
 PARAGRAPHS = frozenset(
     (

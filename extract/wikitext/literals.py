@@ -6,10 +6,10 @@ closed, its tag is removed and its text stays; a comment that is not closed exte
 
 import re
 
-from extract.notation.formulas import write_formula
-from extract.notation.inline_markdown import code_span, fenced
-from extract.references import unescape
-from extract.wikitext.marks import LITERAL_MARK, REMOVED_MARK
+from thresher.extract.notation.formulas import write_formula
+from thresher.extract.notation.inline_markdown import code_span, fenced
+from thresher.extract.references import unescape
+from thresher.extract.wikitext.marks import LITERAL_MARK, REMOVED_MARK
 
 DROPPED = frozenset(
     (

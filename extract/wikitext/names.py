@@ -5,7 +5,7 @@ They come from the localisation of MediaWiki (languages/messages); the names of 
 
 import re
 
-from extract.wikitext.marks import REMOVED_MARK
+from thresher.extract.wikitext.marks import REMOVED_MARK
 
 
 def _words(listed: str) -> frozenset[str]:

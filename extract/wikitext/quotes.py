@@ -2,7 +2,7 @@
 
 import re
 
-from extract.notation.inline_markdown import EMPHASIS, ENDS, STRONG
+from thresher.extract.notation.inline_markdown import EMPHASIS, ENDS, STRONG
 
 _RUN = re.compile(r"'{2,}+")
 _BOLD_LINE = re.compile(r"^.*'''.*$", re.MULTILINE)

@@ -6,8 +6,8 @@ A rule shows each argument at most once.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from extract.notation.formulas import write_formula
-from extract.wikitext.marks import REMOVED_MARK
+from thresher.extract.notation.formulas import write_formula
+from thresher.extract.wikitext.marks import REMOVED_MARK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

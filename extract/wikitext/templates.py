@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from extract.notation import superscripts
-from extract.wikitext import template_text
-from extract.wikitext.marks import LINE_BREAK_MARK, REMOVED_MARK
-from extract.wikitext.template_text import Rule, TemplateCall
+from thresher.extract.notation import superscripts
+from thresher.extract.wikitext import template_text
+from thresher.extract.wikitext.marks import LINE_BREAK_MARK, REMOVED_MARK
+from thresher.extract.wikitext.template_text import Rule, TemplateCall
 
 _ROWS: tuple[tuple[str, Rule], ...] = (
     # Formatted words, and words in one argument.

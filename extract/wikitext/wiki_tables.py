@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from extract.notation.table_grid import (
+from thresher.extract.notation.table_grid import (
     ONE,
     Cell,
     Span,
@@ -13,7 +13,7 @@ from extract.notation.table_grid import (
     plain_row,
     read_span,
 )
-from extract.wikitext.marks import LINE_BREAK_MARK
+from thresher.extract.wikitext.marks import LINE_BREAK_MARK
 
 _LAYOUT = re.compile(
     r"\b(?:infobox|navbox|sidebar|metadata|noprint|ambox|toc|vertical-navbox|sisterproject)", re.IGNORECASE

@@ -10,10 +10,10 @@
 from collections.abc import Iterable
 from functools import partial
 
-from extract.notation.inline_markdown import Resolver, escape, fenced, write_inline
-from extract.notation.table_grid import markdown_row, markdown_rule, plain_row
-from extract.page.boxes import Block, Box
-from extract.writing.page_tables import BlockContext, ContextFinder, Row, find_rows
+from thresher.extract.notation.inline_markdown import Resolver, escape, fenced, write_inline
+from thresher.extract.notation.table_grid import markdown_row, markdown_rule, plain_row
+from thresher.extract.page.boxes import Block, Box
+from thresher.extract.writing.page_tables import BlockContext, ContextFinder, Row, find_rows
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 MAX_ORDINAL = 999_999_999

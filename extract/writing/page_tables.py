@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from extract.notation.table_grid import Cell, expand_spans, without_empty_columns
-from extract.page.boxes import Block, Box
-from extract.page.element_attributes import CELLS
+from thresher.extract.notation.table_grid import Cell, expand_spans, without_empty_columns
+from thresher.extract.page.boxes import Block, Box
+from thresher.extract.page.element_attributes import CELLS
 
 MAX_CELL_CHARACTERS, MAX_DATA_CHARACTERS = 200, 1_000
 """A row with a longer cell is not written as a row: in general, and if the table has heads and the cell one block."""

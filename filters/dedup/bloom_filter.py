@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from filters.dedup.signature import HashArray
+from thresher.filters.dedup.signature import HashArray
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

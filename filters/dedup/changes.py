@@ -11,10 +11,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from filters.dedup.decisions import decide_buckets
-from filters.dedup.dedup_rows import BAND, ID, KINDS, SITE, SIZES, TEXT, URL, WITNESS, RowTypes, converted
-from filters.dedup.site_text import COPY, OWN_TEXT
-from filters.dedup.zsets import Rows, difference, sort_order, starts_of, total
+from thresher.filters.dedup.decisions import decide_buckets
+from thresher.filters.dedup.dedup_rows import (
+    BAND,
+    ID,
+    KINDS,
+    SITE,
+    SIZES,
+    TEXT,
+    URL,
+    WITNESS,
+    RowTypes,
+    converted,
+)
+from thresher.filters.dedup.site_text import COPY, OWN_TEXT
+from thresher.filters.dedup.zsets import Rows, difference, sort_order, starts_of, total
 
 
 class StageChange(NamedTuple):

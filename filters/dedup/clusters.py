@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from filters.dedup.dedup_rows import ID, WITNESS, find
-from filters.dedup.zsets import IntArray, Rows, sort_order, starts_of
+from thresher.filters.dedup.dedup_rows import ID, WITNESS, find
+from thresher.filters.dedup.zsets import IntArray, Rows, sort_order, starts_of
 
 CHUNK = 1 << 20
 """Removals whose witnesses are looked up at a time; they take 60 MB."""

@@ -11,8 +11,8 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from core import Edit
-from filters.edits import removals
+from thresher.core import Edit
+from thresher.filters.edits import removals
 
 Span = tuple[int, int]
 

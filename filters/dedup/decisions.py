@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from filters.dedup.site_text import COPY, OWN_TEXT, Codes, Numbers, Words, resemblances, site_text
-from filters.dedup.zsets import IntArray
+from thresher.filters.dedup.site_text import COPY, OWN_TEXT, Codes, Numbers, Words, resemblances, site_text
+from thresher.filters.dedup.zsets import IntArray
 
 MAX_LEADERS = 64
 """Bounds the comparisons in a bucket of documents that do not resemble each other. Such buckets are rare."""

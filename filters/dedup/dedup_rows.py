@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from filters.dedup.zsets import SIGN, IntArray, Rows
+from thresher.filters.dedup.zsets import SIGN, IntArray, Rows
 
 WORD = np.dtype("<u8")
 ID = ("id_hi", "id_lo")

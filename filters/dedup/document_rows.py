@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from core import CorruptData
-from filters.dedup.dedup_rows import BAND, ID, SITE, TEXT, URL, RowTypes, converted
-from filters.dedup.signature import MinHashes, band_keys, has_shingles
-from filters.dedup.zsets import SIGN, Rows, identity, sort_order
+from thresher.core import CorruptData
+from thresher.filters.dedup.dedup_rows import BAND, ID, SITE, TEXT, URL, RowTypes, converted
+from thresher.filters.dedup.signature import MinHashes, band_keys, has_shingles
+from thresher.filters.dedup.zsets import SIGN, Rows, identity, sort_order
 
 Preference = Literal["source", "newest", "oldest", "longest", "shortest"]
 PREFERENCES: tuple[Preference, ...] = ("source", "newest", "oldest", "longest", "shortest")

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from filters.dedup.dedup_rows import WORD, converted
-from filters.dedup.dedup_versions import CUT_KINDS
-from filters.dedup.document_rows import DAY_MS, Preference
-from filters.dedup.zsets import SIGN, Rows, identity, sort_order, starts_of
+from thresher.filters.dedup.dedup_rows import WORD, converted
+from thresher.filters.dedup.dedup_versions import CUT_KINDS
+from thresher.filters.dedup.document_rows import DAY_MS, Preference
+from thresher.filters.dedup.zsets import SIGN, Rows, identity, sort_order, starts_of
 
 SUBSTRING = CUT_KINDS.index("substring")
 HASH = ("hash", "check", "kind")

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from filters.dedup.signature import fold
-from filters.dedup.zsets import IntArray
-from filters.words import is_unspaced
+from thresher.filters.dedup.signature import fold
+from thresher.filters.dedup.zsets import IntArray
+from thresher.filters.words import is_unspaced
 
 Hashes = npt.NDArray[np.uint64]
 

@@ -7,9 +7,9 @@ verified, and no witness is named, because the earlier text is not kept. `thresh
 
 import math
 
-from core import InputError
-from filters.dedup.bloom_filter import MAX_BYTES, BloomFilter, rate_of_each
-from filters.dedup.signature import all_band_keys, has_shingles, minhash
+from thresher.core import InputError
+from thresher.filters.dedup.bloom_filter import MAX_BYTES, BloomFilter, rate_of_each
+from thresher.filters.dedup.signature import all_band_keys, has_shingles, minhash
 
 
 class Screen:

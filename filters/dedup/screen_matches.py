@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from filters.dedup.dedup_rows import ID, SITE, TEXT, find
-from filters.dedup.document_rows import site_hash
-from filters.dedup.signature import HashArray, MinHashes, all_band_keys, has_shingles
-from filters.dedup.zsets import IntArray, Rows
+from thresher.filters.dedup.dedup_rows import ID, SITE, TEXT, find
+from thresher.filters.dedup.document_rows import site_hash
+from thresher.filters.dedup.signature import HashArray, MinHashes, all_band_keys, has_shingles
+from thresher.filters.dedup.zsets import IntArray, Rows
 
 MAX_MEMBERS = 16
 """Members of a band that a document is compared with. Bands with more hold copies of few texts."""

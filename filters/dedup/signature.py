@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from filters.dedup.dedup_versions import SEED, SHINGLE_WORDS
-from filters.words import UNSPACED
+from thresher.filters.dedup.dedup_versions import SEED, SHINGLE_WORDS
+from thresher.filters.words import UNSPACED
 
 PERMUTATIONS = 112
 """Numbers of a MinHash that 14 bands of 8 rows need, as in FineWeb."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from filters.dedup.zsets import IntArray
+from thresher.filters.dedup.zsets import IntArray
 
 COPY, UNCLEAR, OWN_TEXT = range(3)
 MIN_PAGES = 3

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from filters.models.language_ensemble import decide
-from filters.models.language_thresholds import default_threshold, require_language, require_languages
-from filters.models.language_votes import clean, lid176, lid176_vote, model_versions
-from filters.text import AnalyzedText, Finding
+from thresher.filters.models.language_ensemble import decide
+from thresher.filters.models.language_thresholds import default_threshold, require_language, require_languages
+from thresher.filters.models.language_votes import clean, lid176, lid176_vote, model_versions
+from thresher.filters.text import AnalyzedText, Finding
 
 LanguageModel = Literal["ensemble", "lid.176"]
 LOOKED_AT = 5000

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from filters.models.language_codes import SCANDINAVIAN, SOUTH_SLAVIC, group_of
-from filters.models.language_votes import (
+from thresher.filters.models.language_codes import SCANDINAVIAN, SOUTH_SLAVIC, group_of
+from thresher.filters.models.language_votes import (
     Shares,
     Vote,
     cld2_vote,

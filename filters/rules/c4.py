@@ -17,10 +17,10 @@ from dataclasses import asdict, dataclass
 from heapq import merge
 from typing import Any, ClassVar
 
-from core import Edit
-from filters.edits import keeping, stripped
-from filters.text import ANALYSIS_VERSION, AnalyzedText, Finding
-from filters.words import spaced
+from thresher.core import Edit
+from thresher.filters.edits import keeping, stripped
+from thresher.filters.text import ANALYSIS_VERSION, AnalyzedText, Finding
+from thresher.filters.words import spaced
 
 NON_LATIN_TERMINALS = "。！？｡．।॥؟۔።፧။៕։།"
 """Full stops, question and exclamation marks of scripts other than Latin (Unicode Sentence_Terminal), and the Tibetan

@@ -12,19 +12,19 @@ from typing import Any, cast
 
 import msgspec
 
-from core import InputError
-from filters.rules.addresses import UrlWords
-from filters.rules.boilerplate import Boilerplate
-from filters.rules.c4 import C4
-from filters.rules.code_lines import CodeLines
-from filters.rules.dclm import DclmQuality, DclmRepetition
-from filters.rules.dclm_urls import DclmUrls
-from filters.rules.fineweb import FineWeb
-from filters.rules.gopher import GopherQuality, GopherRepetition
-from filters.rules.lengths import Length
-from filters.rules.own_rules import own_rule
-from filters.rules.refinedweb import RefinedWebLines
-from filters.text import Rule
+from thresher.core import InputError
+from thresher.filters.rules.addresses import UrlWords
+from thresher.filters.rules.boilerplate import Boilerplate
+from thresher.filters.rules.c4 import C4
+from thresher.filters.rules.code_lines import CodeLines
+from thresher.filters.rules.dclm import DclmQuality, DclmRepetition
+from thresher.filters.rules.dclm_urls import DclmUrls
+from thresher.filters.rules.fineweb import FineWeb
+from thresher.filters.rules.gopher import GopherQuality, GopherRepetition
+from thresher.filters.rules.lengths import Length
+from thresher.filters.rules.own_rules import own_rule
+from thresher.filters.rules.refinedweb import RefinedWebLines
+from thresher.filters.text import Rule
 
 RULES: Mapping[str, Any] = {
     kind.name: kind

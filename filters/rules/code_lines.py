@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from filters.text import AnalyzedText, Finding
+from thresher.filters.text import AnalyzedText, Finding
 
 MAX_LOOKED_AT = 200
 """Characters of a line that are searched: its start says what it is, and the expression is quadratic."""

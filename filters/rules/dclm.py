@@ -18,11 +18,11 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
-from filters.characters import has_letter
-from filters.ngrams import REPEATED_LENGTHS, TOP_LENGTHS, repeated_ngrams, require_lengths
-from filters.rules.dclm_words import DCLM_WORDS_VERSION, numbered_words, word_count
-from filters.rules.gopher import STOP_WORDS
-from filters.text import ANALYSIS_VERSION, AnalyzedText, Finding, pieces
+from thresher.filters.characters import has_letter
+from thresher.filters.ngrams import REPEATED_LENGTHS, TOP_LENGTHS, repeated_ngrams, require_lengths
+from thresher.filters.rules.dclm_words import DCLM_WORDS_VERSION, numbered_words, word_count
+from thresher.filters.rules.gopher import STOP_WORDS
+from thresher.filters.text import ANALYSIS_VERSION, AnalyzedText, Finding, pieces
 
 SYMBOLS = ("#", "...", ". . .", "…")
 BULLETS = ("●", "•", "*", "-")

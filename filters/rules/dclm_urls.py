@@ -21,10 +21,10 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, ClassVar
 
-from core import Edit
-from filters.edits import apply, compose, removals
-from filters.text import AnalyzedText, Finding
-from filters.top_level import top_level_domains
+from thresher.core import Edit
+from thresher.filters.edits import apply, compose, removals
+from thresher.filters.text import AnalyzedText, Finding
+from thresher.filters.top_level import top_level_domains
 
 MAX_HOST = 256
 """Characters of a host name before its top-level domain."""

@@ -16,9 +16,9 @@ from operator import itemgetter
 
 import numpy as np
 
-from filters.lexicon import IntArray
-from filters.text import MAX_NUMBERED, AnalyzedText, pieces
-from filters.words import MARKS, UNSPACED
+from thresher.filters.lexicon import IntArray
+from thresher.filters.text import MAX_NUMBERED, AnalyzedText, pieces
+from thresher.filters.words import MARKS, UNSPACED
 
 DCLM_WORDS_VERSION = 1
 """Version of these rules. It belongs in the recipe of every rule that counts such words."""

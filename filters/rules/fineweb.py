@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from filters.characters import SENTENCE_TERMINALS
-from filters.rules.gopher import count_repeated
-from filters.text import ANALYSIS_VERSION, AnalyzedText, Finding
+from thresher.filters.characters import SENTENCE_TERMINALS
+from thresher.filters.rules.gopher import count_repeated
+from thresher.filters.text import ANALYSIS_VERSION, AnalyzedText, Finding
 
 TERMINAL_MARKS = (*sorted(SENTENCE_TERMINALS), "།")
 """Unicode's marks that end a sentence, without quotation marks, as in datatrove since its version 0.3; and the Tibetan

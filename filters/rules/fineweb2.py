@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from filters.rules.fineweb import FineWeb
-from filters.rules.gopher import GopherQuality, GopherRepetition
-from filters.text import AnalyzedText, Finding, Rule
+from thresher.filters.rules.fineweb import FineWeb
+from thresher.filters.rules.gopher import GopherQuality, GopherRepetition
+from thresher.filters.text import AnalyzedText, Finding, Rule
 
 LIMITS = Path(__file__).with_name("fineweb2_limits.json")
 

@@ -14,8 +14,21 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
-from filters.ngrams import REPEATED_LENGTHS, TOP_LENGTHS, RepeatedNgrams, repeated_ngrams, require_lengths
-from filters.text import ANALYSIS_VERSION, LINE_BREAK, MAX_NUMBERED, PARAGRAPH_BREAK, AnalyzedText, Finding
+from thresher.filters.ngrams import (
+    REPEATED_LENGTHS,
+    TOP_LENGTHS,
+    RepeatedNgrams,
+    repeated_ngrams,
+    require_lengths,
+)
+from thresher.filters.text import (
+    ANALYSIS_VERSION,
+    LINE_BREAK,
+    MAX_NUMBERED,
+    PARAGRAPH_BREAK,
+    AnalyzedText,
+    Finding,
+)
 
 STOP_WORDS = frozenset({"the", "be", "to", "of", "and", "that", "have", "with"})
 BULLETS = ("•", "-")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from filters.text import ANALYSIS_VERSION, AnalyzedText, Finding
+from thresher.filters.text import ANALYSIS_VERSION, AnalyzedText, Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

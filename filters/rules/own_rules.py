@@ -12,8 +12,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from core import InputError
-from filters.text import AnalyzedText, Finding, Rule
+from thresher.core import InputError
+from thresher.filters.text import AnalyzedText, Finding, Rule
 
 PARTS = ("measures", "name", "recipe")
 """Attributes that a rule must have."""

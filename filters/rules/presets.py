@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core import InputError
-from filters.models.language import LanguageModel, language_rule, model_recipe
-from filters.rules.c4 import C4
-from filters.rules.chosen_rules import chosen_rules
-from filters.rules.dclm import DclmQuality, DclmRepetition
-from filters.rules.dclm_urls import DclmUrls
-from filters.rules.fineweb import FineWeb
-from filters.rules.fineweb2 import fineweb2_rules
-from filters.rules.gopher import GopherQuality, GopherRepetition
-from filters.rules.refinedweb import RefinedWebLines
-from filters.text import Rule
+from thresher.core import InputError
+from thresher.filters.models.language import LanguageModel, language_rule, model_recipe
+from thresher.filters.rules.c4 import C4
+from thresher.filters.rules.chosen_rules import chosen_rules
+from thresher.filters.rules.dclm import DclmQuality, DclmRepetition
+from thresher.filters.rules.dclm_urls import DclmUrls
+from thresher.filters.rules.fineweb import FineWeb
+from thresher.filters.rules.fineweb2 import fineweb2_rules
+from thresher.filters.rules.gopher import GopherQuality, GopherRepetition
+from thresher.filters.rules.refinedweb import RefinedWebLines
+from thresher.filters.text import Rule
 
 DCLM: tuple[Rule, ...] = (DclmUrls(), DclmQuality(), DclmRepetition(), RefinedWebLines())
 PRESETS: Mapping[str, tuple[Rule, ...]] = {

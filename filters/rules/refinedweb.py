@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from core import Edit
-from filters.edits import keeping, stripped
-from filters.rules.dclm_words import DCLM_WORDS_VERSION, word_count
-from filters.text import ANALYSIS_VERSION, AnalyzedText, Finding
+from thresher.core import Edit
+from thresher.filters.edits import keeping, stripped
+from thresher.filters.rules.dclm_words import DCLM_WORDS_VERSION, word_count
+from thresher.filters.text import ANALYSIS_VERSION, AnalyzedText, Finding
 
 COUNTERS = (
     *("likes", "shares", "comments", "retweets", "reposts", "quotes", "bookmarks", "upvotes", "downvotes"),

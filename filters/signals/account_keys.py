@@ -8,7 +8,7 @@ are not found, because they open nothing.
 import re
 from collections.abc import Iterator
 
-from filters.signals.personal_data import Occurrence
+from thresher.filters.signals.personal_data import Occurrence
 
 MAX_BLOCK = 20_000
 """Characters of a private key with its frame: an RSA key of 16,384 bits has 12,000."""

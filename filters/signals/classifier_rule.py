@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from filters.signals.fasttext_file import MAX_CHARACTERS
-from filters.text import AnalyzedText, Finding
+from thresher.filters.signals.fasttext_file import MAX_CHARACTERS
+from thresher.filters.text import AnalyzedText, Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from filters.text import AnalyzedText, Finding
-from filters.words import WORDS_VERSION, words
+from thresher.filters.text import AnalyzedText, Finding
+from thresher.filters.words import WORDS_VERSION, words
 
 Hashes = npt.NDArray[np.uint64]
 CONTAMINATION_VERSION = 1

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from filters.models.fasttext_layout import LABEL
+from thresher.filters.models.fasttext_layout import LABEL
 
 MAX_CHARACTERS = 1_000_000
 """Characters of a text that a classifier reads, so that one text of any length takes bounded time."""

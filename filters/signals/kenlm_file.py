@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from filters.signals.fasttext_file import open_path
+from thresher.filters.signals.fasttext_file import open_path
 
 
 def load_scorer(data: bytes) -> Callable[[str], float]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
-from filters.text import AnalyzedText, Finding
+from thresher.filters.text import AnalyzedText, Finding
 
 LICENSES_VERSION = 1
 MAX_NAMES = 200

@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from filters.signals.fasttext_file import MAX_CHARACTERS
-from filters.signals.signal_settings import BucketEnds, PerplexityModel
-from filters.text import AnalyzedText, Finding
-from filters.words import WORDS_VERSION, words
+from thresher.filters.signals.fasttext_file import MAX_CHARACTERS
+from thresher.filters.signals.signal_settings import BucketEnds, PerplexityModel
+from thresher.filters.text import AnalyzedText, Finding
+from thresher.filters.words import WORDS_VERSION, words
 
 MAX_PERPLEXITY = 1e9
 """What is reported of a text that the model has never seen anything of."""

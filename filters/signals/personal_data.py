@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from filters.signals.pseudonyms import RESERVED_COUNTRY, RESERVED_IBAN
-from filters.top_level import top_level_domains
+from thresher.filters.signals.pseudonyms import RESERVED_COUNTRY, RESERVED_IBAN
+from thresher.filters.top_level import top_level_domains
 
 
 class Occurrence(NamedTuple):

@@ -7,12 +7,20 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, ClassVar
 
-from core import Edit
-from filters.edits import apply, compose
-from filters.signals.account_keys import account_keys
-from filters.signals.personal_data import Occurrence, cards, emails, ibans, ip_addresses, number_runs, phones
-from filters.signals.pseudonyms import KINDS, key_id, replacement
-from filters.text import AnalyzedText, Finding
+from thresher.core import Edit
+from thresher.filters.edits import apply, compose
+from thresher.filters.signals.account_keys import account_keys
+from thresher.filters.signals.personal_data import (
+    Occurrence,
+    cards,
+    emails,
+    ibans,
+    ip_addresses,
+    number_runs,
+    phones,
+)
+from thresher.filters.signals.pseudonyms import KINDS, key_id, replacement
+from thresher.filters.text import AnalyzedText, Finding
 
 PII_VERSION = 3
 """Version of the patterns: a recipe holds it, because other patterns find other values."""

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, get_args
 
-from filters.signals import signal_thresholds  # noqa: F401 - it registers functions
-from filters.signals.classifier_rule import ClassifierRule
-from filters.signals.contamination import ContaminationRule, KnownHashes
-from filters.signals.licenses import LicenseRule
-from filters.signals.perplexity import HEAD, MAX_PERPLEXITY, PerplexityRule
-from filters.signals.pii import PiiMasking
-from filters.signals.pseudonyms import KINDS
-from filters.signals.signal_settings import Bucket, SignalSettings
-from filters.signals.word_lists import Phrases, WordListRule
-from filters.text import Rule
+from thresher.filters.signals import signal_thresholds  # noqa: F401 - it registers functions
+from thresher.filters.signals.classifier_rule import ClassifierRule
+from thresher.filters.signals.contamination import ContaminationRule, KnownHashes
+from thresher.filters.signals.licenses import LicenseRule
+from thresher.filters.signals.perplexity import HEAD, MAX_PERPLEXITY, PerplexityRule
+from thresher.filters.signals.pii import PiiMasking
+from thresher.filters.signals.pseudonyms import KINDS
+from thresher.filters.signals.signal_settings import Bucket, SignalSettings
+from thresher.filters.signals.word_lists import Phrases, WordListRule
+from thresher.filters.text import Rule
 
 
 class SignalFiles(Protocol):

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
-from core.settings import Key, rule
-from filters.signals.pseudonyms import KINDS
+from thresher.core.settings import Key, rule
+from thresher.filters.signals.pseudonyms import KINDS
 
 _KINDS = rule(lambda kinds: set(kinds) <= set(KINDS), f"must name some of {', '.join(KINDS)}")
 _REGIONS = rule(

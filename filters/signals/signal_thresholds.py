@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from filters.signals.classifier_rule import ClassifierRule
-from filters.signals.contamination import ContaminationRule
-from filters.signals.perplexity import PerplexityRule
-from filters.signals.word_lists import WordListRule
-from filters.thresholds import Threshold, thresholds_of
+from thresher.filters.signals.classifier_rule import ClassifierRule
+from thresher.filters.signals.contamination import ContaminationRule
+from thresher.filters.signals.perplexity import PerplexityRule
+from thresher.filters.signals.word_lists import WordListRule
+from thresher.filters.thresholds import Threshold, thresholds_of
 
 
 @thresholds_of.register

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from filters.text import AnalyzedText, Finding
-from filters.words import WORDS_VERSION, words
+from thresher.filters.text import AnalyzedText, Finding
+from thresher.filters.words import WORDS_VERSION, words
 
 LIST_NAME = re.compile(r"([a-z]{2,3})(?:[-_][A-Za-z0-9]{1,8}){0,8}(?:\.txt)?")
 """Name of a file with the list of a language: `en` or `en.txt`, also with a country or more subtags of BCP 47, such as

@@ -3,7 +3,7 @@
 import re
 import string
 
-from filters.tokens.token_scheme import (
+from thresher.filters.tokens.token_scheme import (
     ADDRESS,
     CURRENCY,
     ELLIPSIS,

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from core import Unavailable
-from filters.models.fasttext_layout import LABEL, labels
-from filters.signals.fasttext_file import model_input, open_path
+from thresher.core import Unavailable
+from thresher.filters.models.fasttext_layout import LABEL, labels
+from thresher.filters.signals.fasttext_file import model_input, open_path
 
 SEED = 0
 _ARGUMENTS = 8

@@ -6,15 +6,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from core import Url
-from frontier.codec.entries import encode_entry, entry_number
-from frontier.lease import Discovery, HostRelease, Outcome, RestoredPage, Settlement
-from frontier.link.call import Arg, Call
-from frontier.link.partition import Partitions
-from frontier.page_key import discovery_hash, page_hash
-from frontier.policy import HostSwitch, UrlPolicy
-from frontier.urls.revisit_interval import next_interval_s
-from frontier.urls.scope import registered_domain
+from thresher.core import Url
+from thresher.frontier.codec.entries import encode_entry, entry_number
+from thresher.frontier.lease import Discovery, HostRelease, Outcome, RestoredPage, Settlement
+from thresher.frontier.link.call import Arg, Call
+from thresher.frontier.link.partition import Partitions
+from thresher.frontier.page_key import discovery_hash, page_hash
+from thresher.frontier.policy import HostSwitch, UrlPolicy
+from thresher.frontier.urls.revisit_interval import next_interval_s
+from thresher.frontier.urls.scope import registered_domain
 
 T = TypeVar("T")
 

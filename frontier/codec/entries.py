@@ -25,13 +25,13 @@ import struct
 from functools import lru_cache
 from struct import pack, unpack_from
 
-from core import CorruptData, InputError, Url
-from frontier.lease import Discovery
-from frontier.request_state import decode_state, encode_state
-from frontier.urls.canonical import url_from_canonical
-from frontier.urls.novelty import TRICKLE
-from frontier.urls.scope import Scope, registered_domain
-from frontier.urls.template import url_template
+from thresher.core import CorruptData, InputError, Url
+from thresher.frontier.lease import Discovery
+from thresher.frontier.request_state import decode_state, encode_state
+from thresher.frontier.urls.canonical import url_from_canonical
+from thresher.frontier.urls.novelty import TRICKLE
+from thresher.frontier.urls.scope import Scope, registered_domain
+from thresher.frontier.urls.template import url_template
 
 VERSION = 4
 ZERO = 1 << 31

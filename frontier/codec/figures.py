@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from frontier.worker_figures import (
+from thresher.frontier.worker_figures import (
     CrawlFigures,
     WorkerFigures,
     WorkerKind,

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from core import CorruptData
-from frontier.codec.entries import decode_entry, is_recovered
-from frontier.gate_state import GateState
-from frontier.lease import AddResult, Discovery, FrontierSettlement, Kind, Lease, Outcome, Stats
-from frontier.urls.canonical import canonicalize
-from frontier.urls.scope import Scope
+from thresher.core import CorruptData
+from thresher.frontier.codec.entries import decode_entry, is_recovered
+from thresher.frontier.gate_state import GateState
+from thresher.frontier.lease import AddResult, Discovery, FrontierSettlement, Kind, Lease, Outcome, Stats
+from thresher.frontier.urls.canonical import canonicalize
+from thresher.frontier.urls.scope import Scope
 
 _SETTLEMENT_HEAD_BYTES = 9
 """Bytes of a settlement before its texts: six of its time, and the length of each of three texts

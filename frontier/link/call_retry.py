@@ -14,8 +14,8 @@ import time
 from redis.exceptions import AuthenticationError, AuthorizationError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from core import Unavailable
-from frontier.takeover import TAKEOVER_REPLY_PREFIX, takeover_error
+from thresher.core import Unavailable
+from thresher.frontier.takeover import TAKEOVER_REPLY_PREFIX, takeover_error
 
 RETRY_TIMEOUT_S = 30.0
 """Seconds: a cluster with the usual node timeout of 15 s has promoted a replica after 16 to 24 s."""

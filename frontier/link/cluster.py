@@ -26,11 +26,11 @@ from redis.crc import REDIS_CLUSTER_HASH_SLOTS, key_slot
 from redis.exceptions import AskError, MovedError, ResponseError, TryAgainError
 from redis.exceptions import ConnectionError as Lost
 
-from frontier.link.call_retry import NO_REPLY_ERRORS, RETRY_TIMEOUT_S
-from frontier.link.master import Master
-from frontier.link.redis_client import HOST, PORT, redis_client, reject_non_replies
-from frontier.link.replication import grace_s
-from frontier.link.retrying_link import RetryingLink
+from thresher.frontier.link.call_retry import NO_REPLY_ERRORS, RETRY_TIMEOUT_S
+from thresher.frontier.link.master import Master
+from thresher.frontier.link.redis_client import HOST, PORT, redis_client, reject_non_replies
+from thresher.frontier.link.replication import grace_s
+from thresher.frontier.link.retrying_link import RetryingLink
 
 _LEARN_S = 2.0
 """Seconds that one node has to send the map."""

@@ -4,13 +4,13 @@ from redis.asyncio import Redis
 from redis.asyncio.connection import parse_url
 from redis.exceptions import RedisError
 
-from core import InputError, Unavailable
-from core.printable_address import printable_address
-from frontier.link.call import Link
-from frontier.link.call_retry import one_line
-from frontier.link.cluster import ClusterLink
-from frontier.link.redis_client import redis_client, reply_timeout
-from frontier.link.single import SingleLink
+from thresher.core import InputError, Unavailable
+from thresher.core.printable_address import printable_address
+from thresher.frontier.link.call import Link
+from thresher.frontier.link.call_retry import one_line
+from thresher.frontier.link.cluster import ClusterLink
+from thresher.frontier.link.redis_client import redis_client, reply_timeout
+from thresher.frontier.link.single import SingleLink
 
 _BEGINNINGS = ("redis://", "rediss://", "unix://")
 

@@ -33,7 +33,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import BusyLoadingError, RedisError
 from redis.retry import Retry
 
-from core import Unavailable
+from thresher.core import Unavailable
 
 _MAX_SOCKET_PATH = 107  # sockaddr_un.sun_path on Linux, less the final NUL
 _POLL_S = 0.01

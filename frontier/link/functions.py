@@ -49,7 +49,7 @@ VERB_FILES = (
 @cache
 def library_code() -> str:
     """Return the library's text, which is also its version."""
-    folder = files("frontier").joinpath("lua")
+    folder = files("thresher.frontier").joinpath("lua")
 
     def read(room: str, names: str) -> str:
         return "\n".join(

@@ -1,6 +1,6 @@
 """The errors for a crawl whose frontier its server has lost."""
 
-from core import CorruptData
+from thresher.core import CorruptData
 
 LOST_REPLY_PREFIX = "NOFRONTIER"
 """The beginning of a function's refusal when its partition or its crawl does not exist (`lua/state/clock.lua`)."""

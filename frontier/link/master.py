@@ -18,11 +18,11 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as Lost
 from redis.exceptions import ResponseError
 
-from core import Unavailable
-from frontier.link.call import LIBRARY, Arg
-from frontier.link.call_retry import NoReplicaError, RetryDeadline
-from frontier.link.redis_client import TimeoutReset, reply_timeout
-from frontier.link.replication import Replication
+from thresher.core import Unavailable
+from thresher.frontier.link.call import LIBRARY, Arg
+from thresher.frontier.link.call_retry import NoReplicaError, RetryDeadline
+from thresher.frontier.link.redis_client import TimeoutReset, reply_timeout
+from thresher.frontier.link.replication import Replication
 
 _OLDEST = 7  # Redis Functions came with 7.0
 _LOOK_S = 1.0

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
-from frontier.link.call import Arg, Call
-from frontier.urls.canonical import host_of
-from frontier.urls.scope import Scope, registered_domain
+from thresher.frontier.link.call import Arg, Call
+from thresher.frontier.urls.canonical import host_of
+from thresher.frontier.urls.scope import Scope, registered_domain
 
 ON_A_CLUSTER = 64
 """Partitions of a crawl on a cluster: enough for some ten servers to get even shares."""

@@ -23,11 +23,11 @@ from redis.exceptions import (
     TryAgainError,
 )
 
-from frontier.link.call import CRAWLS, LIBRARY, Call
-from frontier.link.call_retry import NO_REPLY_ERRORS, RETRY_TIMEOUT_S, RetryDeadline, refusal_error
-from frontier.link.lost_frontier import LOST_REPLY_PREFIX, lost_frontier_error
-from frontier.link.master import Command, Master
-from frontier.link.partition import crawl_of
+from thresher.frontier.link.call import CRAWLS, LIBRARY, Call
+from thresher.frontier.link.call_retry import NO_REPLY_ERRORS, RETRY_TIMEOUT_S, RetryDeadline, refusal_error
+from thresher.frontier.link.lost_frontier import LOST_REPLY_PREFIX, lost_frontier_error
+from thresher.frontier.link.master import Command, Master
+from thresher.frontier.link.partition import crawl_of
 
 _NO_FUNCTION = "Function not found"
 _SYNC = "WAITAOF"

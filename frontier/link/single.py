@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from redis.asyncio import Redis
 from redis.exceptions import AskError, ReadOnlyError
 
-from frontier.link.call_retry import RETRY_TIMEOUT_S, refusal_error
-from frontier.link.master import Master
-from frontier.link.redis_client import HOST, PORT
-from frontier.link.retrying_link import RetryingLink
+from thresher.frontier.link.call_retry import RETRY_TIMEOUT_S, refusal_error
+from thresher.frontier.link.master import Master
+from thresher.frontier.link.redis_client import HOST, PORT
+from thresher.frontier.link.retrying_link import RetryingLink
 
 
 class SingleLink(RetryingLink):

@@ -5,6 +5,6 @@ and sorted lists. It remembers every URL exactly, keeps every queue in memory, a
 an argument, so a test of code that uses the frontier decides what time it is.
 """
 
-from frontier.testing.memory_frontier import MemoryFrontier
+from thresher.frontier.testing.memory_frontier import MemoryFrontier
 
 __all__ = ["MemoryFrontier"]

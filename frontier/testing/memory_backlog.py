@@ -1,7 +1,7 @@
 """`MemoryBacklog`: the verbs of `frontier.verbs.backlog` on the gate of a `MemoryCrawl`."""
 
-from frontier.gate_state import GateState
-from frontier.testing.memory_crawl import MemoryCrawl
+from thresher.frontier.gate_state import GateState
+from thresher.frontier.testing.memory_crawl import MemoryCrawl
 
 
 class MemoryBacklog:

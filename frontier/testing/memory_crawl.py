@@ -2,13 +2,19 @@
 
 from collections.abc import Callable, Sequence
 
-from frontier.crawl_settings import CrawlSettings, StorageId, check_settings, check_storage, merge_settings
-from frontier.exchange_times import ExchangeTimes
-from frontier.lease import Lease
-from frontier.testing.model.crawl_state import CrawlState
-from frontier.testing.model.fleet_members import FleetMembers
-from frontier.testing.model.gate import BackpressureGate
-from frontier.testing.model.heartbeats import Heartbeats
+from thresher.frontier.crawl_settings import (
+    CrawlSettings,
+    StorageId,
+    check_settings,
+    check_storage,
+    merge_settings,
+)
+from thresher.frontier.exchange_times import ExchangeTimes
+from thresher.frontier.lease import Lease
+from thresher.frontier.testing.model.crawl_state import CrawlState
+from thresher.frontier.testing.model.fleet_members import FleetMembers
+from thresher.frontier.testing.model.gate import BackpressureGate
+from thresher.frontier.testing.model.heartbeats import Heartbeats
 
 
 class MemoryCrawl:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from frontier.fleet_state import (
+from thresher.frontier.fleet_state import (
     KINDS,
     ControllerLease,
     FleetState,
@@ -14,9 +14,9 @@ from frontier.fleet_state import (
     Wanted,
     member_order,
 )
-from frontier.testing.memory_crawl import MemoryCrawl
-from frontier.testing.model.fleet_members import FleetMembers, KnownMember
-from frontier.verbs.fleet import no_fleet_error
+from thresher.frontier.testing.memory_crawl import MemoryCrawl
+from thresher.frontier.testing.model.fleet_members import FleetMembers, KnownMember
+from thresher.frontier.verbs.fleet import no_fleet_error
 
 
 class MemoryFleet:

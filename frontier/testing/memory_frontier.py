@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Self
 
-from core import InputError, Url
-from frontier.crawl_settings import CrawlSettings, StorageId
-from frontier.lease import (
+from thresher.core import InputError, Url
+from thresher.frontier.crawl_settings import CrawlSettings, StorageId
+from thresher.frontier.lease import (
     AddResult,
     Discovery,
     HostRelease,
@@ -16,17 +16,17 @@ from frontier.lease import (
     Stats,
     UnloggedBatch,
 )
-from frontier.testing.memory_backlog import MemoryBacklog
-from frontier.testing.memory_crawl import MemoryCrawl, check_not_taken_over
-from frontier.testing.memory_fleet import MemoryFleet
-from frontier.testing.memory_inspection import MemoryInspection
-from frontier.testing.memory_operator import MemoryOperator
-from frontier.testing.memory_origins import MemoryOrigins
-from frontier.testing.memory_politeness import MemoryPoliteness
-from frontier.testing.memory_rebuild import MemoryRebuild
-from frontier.testing.memory_workers import MemoryWorkers
-from frontier.testing.model.lease_reply import lease_for_token
-from frontier.testing.model.settle_page import settle_page
+from thresher.frontier.testing.memory_backlog import MemoryBacklog
+from thresher.frontier.testing.memory_crawl import MemoryCrawl, check_not_taken_over
+from thresher.frontier.testing.memory_fleet import MemoryFleet
+from thresher.frontier.testing.memory_inspection import MemoryInspection
+from thresher.frontier.testing.memory_operator import MemoryOperator
+from thresher.frontier.testing.memory_origins import MemoryOrigins
+from thresher.frontier.testing.memory_politeness import MemoryPoliteness
+from thresher.frontier.testing.memory_rebuild import MemoryRebuild
+from thresher.frontier.testing.memory_workers import MemoryWorkers
+from thresher.frontier.testing.model.lease_reply import lease_for_token
+from thresher.frontier.testing.model.settle_page import settle_page
 
 _MAX_NAME_LENGTH = 255  # bytes of a worker's name
 

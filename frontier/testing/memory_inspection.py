@@ -4,12 +4,12 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Literal
 
-from core import InputError, Url
-from frontier.testing.memory_crawl import MemoryCrawl
-from frontier.testing.model.crawl_state import HEAD, CrawlState
-from frontier.testing.model.entities import Host
-from frontier.urls.novelty import HOST, STARVED
-from frontier.verbs.inspection import FIRST_PAGE, Hold, HostPage, HostState, UrlState
+from thresher.core import InputError, Url
+from thresher.frontier.testing.memory_crawl import MemoryCrawl
+from thresher.frontier.testing.model.crawl_state import HEAD, CrawlState
+from thresher.frontier.testing.model.entities import Host
+from thresher.frontier.urls.novelty import HOST, STARVED
+from thresher.frontier.verbs.inspection import FIRST_PAGE, Hold, HostPage, HostState, UrlState
 
 _SOME = 1_000  # hosts of one page
 

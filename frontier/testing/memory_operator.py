@@ -1,9 +1,9 @@
 """`MemoryOperator`: the verbs of `frontier.verbs.operator` on the state of a `MemoryCrawl`."""
 
-from frontier.lease import Outcome, Rank
-from frontier.testing.memory_crawl import MemoryCrawl
-from frontier.testing.model.crawl_state import DROPPED
-from frontier.urls.scope import Scope
+from thresher.frontier.lease import Outcome, Rank
+from thresher.frontier.testing.memory_crawl import MemoryCrawl
+from thresher.frontier.testing.model.crawl_state import DROPPED
+from thresher.frontier.urls.scope import Scope
 
 
 class MemoryOperator:

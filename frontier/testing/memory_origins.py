@@ -1,9 +1,9 @@
 """`MemoryOrigins`: the verbs of `frontier.verbs.origins` on the state of a `MemoryCrawl`."""
 
-from frontier.lease import Fault, Kind, Lease
-from frontier.robots_record import RobotsRecord, RobotsRule
-from frontier.testing.memory_crawl import MemoryCrawl, check_not_taken_over
-from frontier.testing.model.circuit import (
+from thresher.frontier.lease import Fault, Kind, Lease
+from thresher.frontier.robots_record import RobotsRecord, RobotsRule
+from thresher.frontier.testing.memory_crawl import MemoryCrawl, check_not_taken_over
+from thresher.frontier.testing.model.circuit import (
     MAX_HOLD_MS,
     ORIGIN_FAULTS,
     RETRY_MS,
@@ -11,7 +11,7 @@ from frontier.testing.model.circuit import (
     hold_origin,
     hold_reason,
 )
-from frontier.urls.canonical import canonicalize
+from thresher.frontier.urls.canonical import canonicalize
 
 
 class MemoryOrigins:

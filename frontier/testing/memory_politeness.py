@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Sequence
 
-from frontier.exchange_times import ExchangeCheck, ExchangeTimes
-from frontier.lease import Lease
-from frontier.testing.memory_crawl import MemoryCrawl
-from frontier.testing.model.address_line import acquire_address, restart_address_delay
-from frontier.testing.model.last_exchanges import check_exchanges
-from frontier.testing.model.turn import end_turn, reserve_turn
+from thresher.frontier.exchange_times import ExchangeCheck, ExchangeTimes
+from thresher.frontier.lease import Lease
+from thresher.frontier.testing.memory_crawl import MemoryCrawl
+from thresher.frontier.testing.model.address_line import acquire_address, restart_address_delay
+from thresher.frontier.testing.model.last_exchanges import check_exchanges
+from thresher.frontier.testing.model.turn import end_turn, reserve_turn
 
 CLOCK = "memory"
 """Name of the clock."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from frontier.lease import RestoredPage
-from frontier.testing.memory_crawl import MemoryCrawl
+from thresher.frontier.lease import RestoredPage
+from thresher.frontier.testing.memory_crawl import MemoryCrawl
 
 
 class MemoryRebuild:

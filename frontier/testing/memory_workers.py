@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Iterable
 
-from frontier.lease import Lease
-from frontier.outage import Outage
-from frontier.robots_record import LARGE_RULES_RETENTION_MS
-from frontier.testing.memory_crawl import MemoryCrawl
-from frontier.testing.model.lease_reply import lease_for_token
-from frontier.testing.model.robots_bodies import expire_robots_bodies
-from frontier.worker_figures import CrawlFigures, WorkerReport
+from thresher.frontier.lease import Lease
+from thresher.frontier.outage import Outage
+from thresher.frontier.robots_record import LARGE_RULES_RETENTION_MS
+from thresher.frontier.testing.memory_crawl import MemoryCrawl
+from thresher.frontier.testing.model.lease_reply import lease_for_token
+from thresher.frontier.testing.model.robots_bodies import expire_robots_bodies
+from thresher.frontier.worker_figures import CrawlFigures, WorkerReport
 
 
 class MemoryWorkers:

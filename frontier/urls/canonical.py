@@ -27,7 +27,7 @@ import re
 
 import ada_url
 
-from core import Url
+from thresher.core import Url
 
 MAX_LENGTH = 2_000
 """Characters; longer URLs are almost always traps or data, and Common Crawl drops them as well."""

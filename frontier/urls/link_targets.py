@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from core import Url
-from frontier.policy import ON, HostSwitch
-from frontier.urls.canonical import MAX_LENGTH, InvalidUrl, canonicalize
-from frontier.urls.trap import trap_reason
+from thresher.core import Url
+from thresher.frontier.policy import ON, HostSwitch
+from thresher.frontier.urls.canonical import MAX_LENGTH, InvalidUrl, canonicalize
+from thresher.frontier.urls.trap import trap_reason
 
 _SHORT = 256
 """Characters of a link that is cached: 65,536 of them take some 30 MB."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
-from core import InputError, Url
+from thresher.core import InputError, Url
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract

@@ -20,7 +20,7 @@ from functools import lru_cache
 from urllib.parse import unquote
 from zlib import crc32
 
-from core import Url
+from thresher.core import Url
 
 DEEPEST = 8
 """Depths of folders that are told apart. Deeper pages are few on honest sites, and endless relative links end here."""

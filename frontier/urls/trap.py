@@ -20,7 +20,7 @@ The time is linear in the length of the URL.
 import re
 from typing import Literal
 
-from core import Url
+from thresher.core import Url
 
 TrapReason = Literal["repeated_segments", "long_path", "repeated_parameters", "nested_url", "calendar"]
 

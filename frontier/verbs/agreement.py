@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from core import CorruptData
-from frontier.codec.entries import VERSION
-from frontier.crawl_settings import (
+from thresher.core import CorruptData
+from thresher.frontier.codec.entries import VERSION
+from thresher.frontier.crawl_settings import (
     CrawlSettings,
     StorageId,
     check_settings,
@@ -29,9 +29,9 @@ from frontier.crawl_settings import (
     encode_settings,
     merge_settings,
 )
-from frontier.link.call import Call, Link
-from frontier.link.lost_frontier import lost_frontier_error
-from frontier.link.partition import Partitions, crawl_call
+from thresher.frontier.link.call import Call, Link
+from thresher.frontier.link.lost_frontier import lost_frontier_error
+from thresher.frontier.link.partition import Partitions, crawl_call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """`Backlog`: how far processing is behind a crawl. Its reports shut and open the gate (`frontier.gate_state`)."""
 
-from frontier.codec.replies import decode_gate_state
-from frontier.gate_state import GateState
-from frontier.verbs.crawl import Crawl
+from thresher.frontier.codec.replies import decode_gate_state
+from thresher.frontier.gate_state import GateState
+from thresher.frontier.verbs.crawl import Crawl
 
 
 class Backlog:

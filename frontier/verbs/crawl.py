@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from core import InputError
-from frontier.crawl_settings import CrawlSettings, StorageId
-from frontier.link.call import Arg, Call, Link
-from frontier.link.functions import library_code
-from frontier.link.partition import MAX_PARTITIONS, ON_A_CLUSTER, Partitions, crawl_call
-from frontier.verbs.agreement import (
+from thresher.core import InputError
+from thresher.frontier.crawl_settings import CrawlSettings, StorageId
+from thresher.frontier.link.call import Arg, Call, Link
+from thresher.frontier.link.functions import library_code
+from thresher.frontier.link.partition import MAX_PARTITIONS, ON_A_CLUSTER, Partitions, crawl_call
+from thresher.frontier.verbs.agreement import (
     Agreement,
     agree,
     has_lost_partition,
@@ -22,8 +22,8 @@ from frontier.verbs.agreement import (
     read_gate_reply,
     settings_calls,
 )
-from frontier.verbs.journal import Journal
-from frontier.verbs.reconciler import Reconciler
+from thresher.frontier.verbs.journal import Journal
+from thresher.frontier.verbs.reconciler import Reconciler
 
 HOSTS_PER_CALL = 1_000
 """Hosts of one call, when calls go through all hosts."""

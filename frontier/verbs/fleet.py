@@ -7,8 +7,8 @@ Operators call `state`, `scale`, `pause`, `resume` and `stop`, a controller the 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
-from core import InputError
-from frontier.fleet_state import (
+from thresher.core import InputError
+from thresher.frontier.fleet_state import (
     KINDS,
     ControllerLease,
     FleetState,
@@ -23,7 +23,7 @@ from frontier.fleet_state import (
     encode_member,
     member_order,
 )
-from frontier.verbs.crawl import Crawl
+from thresher.frontier.verbs.crawl import Crawl
 
 UNSET = -1
 ORDER_ENDED = "ended"

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from core import InputError, Url
-from frontier.codec.entries import decode_entry
-from frontier.page_key import page_hash
-from frontier.policy import HostSwitch
-from frontier.verbs.crawl import Crawl
+from thresher.core import InputError, Url
+from thresher.frontier.codec.entries import decode_entry
+from thresher.frontier.page_key import page_hash
+from thresher.frontier.policy import HostSwitch
+from thresher.frontier.verbs.crawl import Crawl
 
 _SOME = 1_000  # hosts, or entries, of one call
 FIRST_PAGE = ""

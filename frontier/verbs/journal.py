@@ -18,13 +18,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from frontier.codec.entries import decode_entry
-from frontier.lease import Kind
-from frontier.link.call import Arg, Call
-from frontier.link.lost_frontier import stale_frontier_error
-from frontier.page_key import discovery_hash
-from frontier.policy import UrlPolicy
-from frontier.urls.scope import registered_domain
+from thresher.frontier.codec.entries import decode_entry
+from thresher.frontier.lease import Kind
+from thresher.frontier.link.call import Arg, Call
+from thresher.frontier.link.lost_frontier import stale_frontier_error
+from thresher.frontier.page_key import discovery_hash
+from thresher.frontier.policy import UrlPolicy
+from thresher.frontier.urls.scope import registered_domain
 
 MAX_JOURNAL_BYTES = 25_000_000
 """Estimated bytes: the calls of a worker in some 20 s at its fastest, and of a seeder in 3 s."""

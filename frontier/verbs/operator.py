@@ -3,10 +3,10 @@
 from collections import defaultdict
 from typing import Any, cast
 
-from frontier.codec.arguments import batches
-from frontier.lease import Rank
-from frontier.urls.scope import Scope, registered_domain
-from frontier.verbs.crawl import HOSTS_PER_CALL, Crawl
+from thresher.frontier.codec.arguments import batches
+from thresher.frontier.lease import Rank
+from thresher.frontier.urls.scope import Scope, registered_domain
+from thresher.frontier.verbs.crawl import HOSTS_PER_CALL, Crawl
 
 
 class Operator:

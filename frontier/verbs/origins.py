@@ -3,11 +3,11 @@
 import zlib
 from typing import cast
 
-from frontier.lease import Fault, Lease
-from frontier.link.call import Arg
-from frontier.robots_record import RobotsRecord, RobotsRule, compress_rules
-from frontier.urls.canonical import host_of
-from frontier.verbs.crawl import Crawl
+from thresher.frontier.lease import Fault, Lease
+from thresher.frontier.link.call import Arg
+from thresher.frontier.robots_record import RobotsRecord, RobotsRule, compress_rules
+from thresher.frontier.urls.canonical import host_of
+from thresher.frontier.verbs.crawl import Crawl
 
 
 class Origins:

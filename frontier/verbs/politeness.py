@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 from typing import cast
 
-from frontier.exchange_times import ExchangeCheck, ExchangeTimes, Violation
-from frontier.lease import Lease
-from frontier.link.call import Arg, Call
-from frontier.verbs.crawl import Crawl
+from thresher.frontier.exchange_times import ExchangeCheck, ExchangeTimes, Violation
+from thresher.frontier.lease import Lease
+from thresher.frontier.link.call import Arg, Call
+from thresher.frontier.verbs.crawl import Crawl
 
 
 class Politeness:

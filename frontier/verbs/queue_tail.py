@@ -27,9 +27,9 @@ from itertools import chain
 from typing import Any, Protocol
 from uuid import uuid4
 
-from core import CorruptData
-from frontier.link.call import Link
-from frontier.link.partition import Partitions, crawl_call
+from thresher.core import CorruptData
+from thresher.frontier.link.call import Link
+from thresher.frontier.link.partition import Partitions, crawl_call
 
 MAX_IN_MEMORY = 100_000
 """URLs that may wait in memory before any are spilled: some 15 MB."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from frontier.codec.arguments import restore_calls
-from frontier.lease import RestoredPage
-from frontier.verbs.crawl import Crawl
+from thresher.frontier.codec.arguments import restore_calls
+from thresher.frontier.lease import RestoredPage
+from thresher.frontier.verbs.crawl import Crawl
 
 
 class Rebuild:

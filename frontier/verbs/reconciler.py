@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from frontier.link.call import Call, Link
-from frontier.verbs.agreement import Agreement
-from frontier.verbs.journal import Grant, Journal, JournaledCall, regrant_arguments
+from thresher.frontier.link.call import Call, Link
+from thresher.frontier.verbs.agreement import Agreement
+from thresher.frontier.verbs.journal import Grant, Journal, JournaledCall, regrant_arguments
 
 MAX_REPEATED = 500
 """Leases, or calls, that are repeated at once, at most."""

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterable
 from itertools import chain
 
-from frontier.codec.figures import decode_figures, encode_figures
-from frontier.codec.replies import decode_lease
-from frontier.lease import Lease
-from frontier.link.partition import crawl_call
-from frontier.outage import Outage
-from frontier.verbs.crawl import Crawl
-from frontier.worker_figures import CrawlFigures, WorkerFigures, WorkerReport
+from thresher.frontier.codec.figures import decode_figures, encode_figures
+from thresher.frontier.codec.replies import decode_lease
+from thresher.frontier.lease import Lease
+from thresher.frontier.link.partition import crawl_call
+from thresher.frontier.outage import Outage
+from thresher.frontier.verbs.crawl import Crawl
+from thresher.frontier.worker_figures import CrawlFigures, WorkerFigures, WorkerReport
 
 
 class Workers:

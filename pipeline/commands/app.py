@@ -9,28 +9,28 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from pipeline.commands import catalog_commands, fleet_commands, frontier_commands
-from pipeline.commands.crawl_commands import crawl, refetch, rescrape, seed
-from pipeline.commands.frontier_hosts import hosts_command
-from pipeline.commands.ingest_command import ingest
-from pipeline.commands.log import log_command
-from pipeline.commands.options import PROJECT_VARIABLE, GroupedOptions
-from pipeline.commands.project_commands import init
-from pipeline.commands.report_commands import report_command, status_command, verify_command
-from pipeline.commands.run_command import run
-from pipeline.commands.serve_command import serve_command
-from pipeline.commands.show import show_command
-from pipeline.commands.step_commands import (
+from thresher.pipeline.commands import catalog_commands, fleet_commands, frontier_commands
+from thresher.pipeline.commands.crawl_commands import crawl, refetch, rescrape, seed
+from thresher.pipeline.commands.frontier_hosts import hosts_command
+from thresher.pipeline.commands.ingest_command import ingest
+from thresher.pipeline.commands.log import log_command
+from thresher.pipeline.commands.options import PROJECT_VARIABLE, GroupedOptions
+from thresher.pipeline.commands.project_commands import init
+from thresher.pipeline.commands.report_commands import report_command, status_command, verify_command
+from thresher.pipeline.commands.run_command import run
+from thresher.pipeline.commands.serve_command import serve_command
+from thresher.pipeline.commands.show import show_command
+from thresher.pipeline.commands.step_commands import (
     dedup_command,
     export,
     export_wacz_command,
     judge_command,
     process,
 )
-from pipeline.commands.training import train_command
-from pipeline.telemetry.json_log import LOG_FORMAT_VARIABLE, LogFormat
-from pipeline.telemetry.trace_context import command_telemetry
-from pipeline.terminal.output import echo, run_command
+from thresher.pipeline.commands.training import train_command
+from thresher.pipeline.telemetry.json_log import LOG_FORMAT_VARIABLE, LogFormat
+from thresher.pipeline.telemetry.trace_context import command_telemetry
+from thresher.pipeline.terminal.output import echo, run_command
 
 PYDANTIC = "Value error, "
 """What Pydantic, with which Typer reads options, puts before the message of a value that is not one of some words."""

@@ -10,12 +10,12 @@ from dataclasses import asdict
 
 import typer
 
-from pipeline.commands.options import (
+from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     JsonOption,
     ProjectOption,
 )
-from pipeline.terminal.output import print_result
+from thresher.pipeline.terminal.output import print_result
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -30,8 +30,8 @@ def rebuild_command(project: ProjectOption = CURRENT_DIRECTORY, as_json: JsonOpt
     Example:
       thresher catalog rebuild
     """
-    from pipeline import catalog_refresh
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline import catalog_refresh
+    from thresher.pipeline.open_project import OpenProject
 
     found = catalog_refresh.rebuild(OpenProject.at(project))
     line = (

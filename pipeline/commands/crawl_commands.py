@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from core import InputError
-from pipeline.commands.options import (
+from thresher.core import InputError
+from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     CrawlOption,
     DepthOption,
@@ -31,8 +31,8 @@ from pipeline.commands.options import (
     check_name,
     parse_spider,
 )
-from pipeline.commands.results import Refusals, end_crawl
-from pipeline.terminal.output import print_result
+from thresher.pipeline.commands.results import Refusals, end_crawl
+from thresher.pipeline.terminal.output import print_result
 
 
 def seed(
@@ -77,10 +77,10 @@ def seed(
       thresher seed seeds.txt --crawl docs --scope host --depth 5
       thresher seed https://example.org/news/ --crawl news --revisit 12h
     """
-    from pipeline.commands import results
-    from pipeline.crawls.seed import SeedPlan, parse_revisit
-    from pipeline.crawls.seed import seed_file as run_seed
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline.commands import results
+    from thresher.pipeline.crawls.seed import SeedPlan, parse_revisit
+    from thresher.pipeline.crawls.seed import seed_file as run_seed
+    from thresher.pipeline.open_project import OpenProject
 
     plan = SeedPlan(
         crawl=check_name(crawl),
@@ -128,11 +128,11 @@ def crawl(
       thresher crawl docs --workers 2 --max-pages 10000
       thresher crawl shop --spider shop.spiders:Prices -a country=de --settings shop.settings
     """
-    from pipeline.fleet import crawl_summary
-    from pipeline.fleet.crawl_call import CrawlLimits
-    from pipeline.fleet.crawl_command import crawl as run_crawl
-    from pipeline.open_project import OpenProject
-    from pipeline.terminal.progress import stderr_progress
+    from thresher.pipeline.fleet import crawl_summary
+    from thresher.pipeline.fleet.crawl_call import CrawlLimits
+    from thresher.pipeline.fleet.crawl_command import crawl as run_crawl
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.terminal.progress import stderr_progress
 
     limits = CrawlLimits(workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_time)
     opened = OpenProject.at(project)
@@ -195,14 +195,14 @@ def rescrape(
       thresher rescrape docs example.org --max-age 7d
       thresher rescrape docs --from-report --budget 10000 --add-only
     """
-    from pipeline.crawls.operator_commands import parse_duration_ms
-    from pipeline.crawls.rescrape import RescrapePlan
-    from pipeline.crawls.rescrape import add_rescrapes as run_rescrape
-    from pipeline.fleet import crawl_summary
-    from pipeline.fleet.crawl_call import CrawlLimits
-    from pipeline.fleet.crawl_command import crawl as run_crawl
-    from pipeline.open_project import OpenProject
-    from pipeline.terminal.progress import stderr_progress
+    from thresher.pipeline.crawls.operator_commands import parse_duration_ms
+    from thresher.pipeline.crawls.rescrape import RescrapePlan
+    from thresher.pipeline.crawls.rescrape import add_rescrapes as run_rescrape
+    from thresher.pipeline.fleet import crawl_summary
+    from thresher.pipeline.fleet.crawl_call import CrawlLimits
+    from thresher.pipeline.fleet.crawl_command import crawl as run_crawl
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.terminal.progress import stderr_progress
 
     opened = OpenProject.at(project)
     plan = RescrapePlan(
@@ -244,10 +244,10 @@ def refetch(
       thresher refetch cc --crawl whole && thresher crawl whole
       thresher refetch cc --out truncated.txt
     """
-    from pipeline.commands import results
-    from pipeline.crawls.refetch import refetch_truncated as run_refetch
-    from pipeline.crawls.refetch import write_urls
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline.commands import results
+    from thresher.pipeline.crawls.refetch import refetch_truncated as run_refetch
+    from thresher.pipeline.crawls.refetch import write_urls
+    from thresher.pipeline.open_project import OpenProject
 
     opened = OpenProject.at(project)
     if bool(crawl) == (out is not None):

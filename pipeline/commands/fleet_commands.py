@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from core import InputError
-from pipeline.commands.options import (
+from thresher.core import InputError
+from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     JsonOption,
     ProjectOption,
@@ -24,12 +24,12 @@ from pipeline.commands.options import (
     check_name,
     parse_spider,
 )
-from pipeline.terminal.output import console, echo, print_result
+from thresher.pipeline.terminal.output import console, echo, print_result
 
 if TYPE_CHECKING:
-    from frontier import Frontier
-    from frontier.fleet_state import MemberKind
-    from frontier.verbs.fleet import Fleet
+    from thresher.frontier import Frontier
+    from thresher.frontier.fleet_state import MemberKind
+    from thresher.frontier.verbs.fleet import Fleet
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -88,9 +88,9 @@ def start(
       thresher fleet start docs --ray 10.0.0.1:6379
       thresher fleet start shop --spider shop.spiders:Prices -a country=de --settings shop.settings
     """
-    from pipeline.fleet.fleet_command import FleetOptions, start_fleet
-    from pipeline.open_project import OpenProject
-    from pipeline.recipe import export_crawl
+    from thresher.pipeline.fleet.fleet_command import FleetOptions, start_fleet
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.recipe import export_crawl
 
     given = _numbers(crawlers, processors, None)
     opened = OpenProject.at(project)
@@ -118,11 +118,11 @@ def status(
     Example:
       thresher fleet status docs
     """
-    from pipeline.fleet import fleet_status
+    from thresher.pipeline.fleet import fleet_status
 
     state = _ask(project, name, lambda fleet: fleet.state())
     if state is None:
-        from frontier.verbs.fleet import no_fleet_error
+        from thresher.frontier.verbs.fleet import no_fleet_error
 
         raise no_fleet_error(name)
     print_result(as_json, fleet_status.body(state), "\n".join(fleet_status.lines(name, state)))
@@ -150,8 +150,8 @@ def scale(
     Example:
       thresher fleet scale docs --crawlers 8
     """
-    from pipeline.fleet.fleet_command import check_numbers
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline.fleet.fleet_command import check_numbers
+    from thresher.pipeline.open_project import OpenProject
 
     numbers = _numbers(crawlers, processors, exporters)
     if not numbers:
@@ -159,7 +159,7 @@ def scale(
     opened = OpenProject.at(project)
     check_numbers(opened.config, numbers)
     if numbers.get("exporter"):
-        from pipeline.fleet.export_schedule import require_sealed
+        from thresher.pipeline.fleet.export_schedule import require_sealed
 
         require_sealed(opened.store, name)
 
@@ -240,8 +240,8 @@ def _numbers(crawlers: int | None, processors: int | None, exporters: int | None
 
 
 def _ask(project: Path, name: str, question: Callable[[Fleet], Awaitable[T]]) -> T:
-    from pipeline.crawls.operator_commands import query_frontier
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline.crawls.operator_commands import query_frontier
+    from thresher.pipeline.open_project import OpenProject
 
     return query_frontier(
         OpenProject.at(project), check_name(name), lambda frontier: question(frontier.fleet)
@@ -250,8 +250,8 @@ def _ask(project: Path, name: str, question: Callable[[Fleet], Awaitable[T]]) ->
 
 def _order(project: Path, name: str, order: Callable[[Fleet], Awaitable[T]]) -> T:
     """Give an order, and return when it is on the disk of the frontier's server: nobody would repeat it."""
-    from pipeline.crawls.operator_commands import query_frontier
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline.crawls.operator_commands import query_frontier
+    from thresher.pipeline.open_project import OpenProject
 
     async def give(frontier: Frontier) -> T:
         given = await order(frontier.fleet)

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from core import InputError
-from pipeline.commands.options import (
+from thresher.core import InputError
+from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     CoresOption,
     DepthOption,
@@ -19,7 +19,7 @@ from pipeline.commands.options import (
     check_name,
     usable_cores,
 )
-from pipeline.terminal.output import print_result
+from thresher.pipeline.terminal.output import print_result
 
 RankName = Literal["first", "rich", "usual", "last"]
 OutcomeName = Literal["fetched", "unchanged", "redirected", "gone", "refused", "failed"]
@@ -62,10 +62,10 @@ def retry_command(
       thresher frontier retry docs
       thresher frontier retry docs --reason status_401 --host intranet.example.org
     """
-    from pipeline.crawls.retry import RetryPlan
-    from pipeline.crawls.retry import add_retries as run_retry
-    from pipeline.open_project import OpenProject
-    from pipeline.terminal.reasons import counted
+    from thresher.pipeline.crawls.retry import RetryPlan
+    from thresher.pipeline.crawls.retry import add_retries as run_retry
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.terminal.reasons import counted
 
     plan = RetryPlan(
         crawl=check_name(name), reasons=tuple(reason or ()), host=host.lower(), outcome=outcome or ""
@@ -109,12 +109,12 @@ def rebuild_command(
     Example:
       thresher frontier rebuild docs && thresher crawl docs
     """
-    from crawler.replay.restore import LinkScope
-    from pipeline.crawls.rebuild_frontier import RebuildPlan
-    from pipeline.crawls.rebuild_frontier import rebuild_frontier as run_rebuild
-    from pipeline.open_project import OpenProject
-    from pipeline.terminal.progress import stderr_progress
-    from pipeline.terminal.reasons import counted
+    from thresher.crawler.replay.restore import LinkScope
+    from thresher.pipeline.crawls.rebuild_frontier import RebuildPlan
+    from thresher.pipeline.crawls.rebuild_frontier import rebuild_frontier as run_rebuild
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.terminal.progress import stderr_progress
+    from thresher.pipeline.terminal.reasons import counted
 
     plan = RebuildPlan(crawl=check_name(name), anew=anew, reach=LinkScope(scope=scope, max_depth=depth))
     rebuilt = run_rebuild(
@@ -145,8 +145,8 @@ def hold_command(
     Example:
       thresher frontier hold docs example.org --for 2d
     """
-    from pipeline.crawls import operator_commands
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline.crawls import operator_commands
+    from thresher.pipeline.open_project import OpenProject
 
     operator_commands.hold(OpenProject.at(project), name, host, how_long)
     print_result(as_json, {"held": host, "for": how_long}, f"{name}: {host} is held for {how_long}")
@@ -162,8 +162,8 @@ def resume_command(
     Example:
       thresher frontier resume docs example.org
     """
-    from pipeline.crawls import operator_commands
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline.crawls import operator_commands
+    from thresher.pipeline.open_project import OpenProject
 
     operator_commands.resume(OpenProject.at(project), name, host)
     print_result(as_json, {"resumed": host}, f"{name}: {host} is crawled again, at its own pace")
@@ -185,8 +185,8 @@ def drop_command(
       thresher frontier drop docs domain:example.org
       thresher frontier drop docs prefix:https://example.org/forum/
     """
-    from pipeline.crawls import operator_commands
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline.crawls import operator_commands
+    from thresher.pipeline.open_project import OpenProject
 
     dropped = operator_commands.drop(OpenProject.at(project), name, scope)
     later = (
@@ -224,8 +224,8 @@ def prefer_command(
       thresher frontier prefer docs example.org example.com --rank rich
       thresher frontier prefer docs --from-report
     """
-    from pipeline.crawls import operator_commands
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline.crawls import operator_commands
+    from thresher.pipeline.open_project import OpenProject
 
     if from_report == bool(domains):
         raise InputError("prefer: give either names of domains or --from-report")
@@ -287,8 +287,8 @@ def set_command(
     Example:
       thresher frontier set docs --min-delay 2 --max-pages-per-host 5000
     """
-    from pipeline.crawls import operator_commands
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline.crawls import operator_commands
+    from thresher.pipeline.open_project import OpenProject
 
     change = operator_commands.SettingsChange(
         min_delay_s=min_delay,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.commands.frontier_commands import CrawlName
-from pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption, check_name
-from pipeline.terminal.output import echo
-from pipeline.terminal.printable import printable_json
+from thresher.pipeline.commands.frontier_commands import CrawlName
+from thresher.pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption, check_name
+from thresher.pipeline.terminal.output import echo
+from thresher.pipeline.terminal.printable import printable_json
 
 if TYPE_CHECKING:
-    from frontier import Frontier, Hold, HostState
+    from thresher.frontier import Frontier, Hold, HostState
 
 
 def hosts_command(
@@ -37,8 +37,8 @@ def hosts_command(
     Example:
       thresher frontier hosts docs
     """
-    from pipeline.crawls.operator_commands import query_frontier
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline.crawls.operator_commands import query_frontier
+    from thresher.pipeline.open_project import OpenProject
 
     crawl = check_name(name)
     show = _json if as_json else _print_text
@@ -70,7 +70,7 @@ async def _json(frontier: Frontier, _: str, *, every: bool) -> None:
 
 def host_lines(host: HostState, now: datetime) -> Iterator[str]:
     """Yield the lines about a host for people."""
-    from pipeline.terminal.reasons import describe_with_code
+    from thresher.pipeline.terminal.reasons import describe_with_code
 
     pages = f"{host.waiting:,} {'page waits' if host.waiting == 1 else 'pages wait'}"
     if host.dead_reason:
@@ -116,8 +116,8 @@ def _rest(rest: Hold, now: datetime) -> dict[str, str]:
 
 
 def _until(rest: Hold, now: datetime) -> str:
-    from pipeline.terminal.rate import format_duration
-    from pipeline.terminal.reasons import describe_with_code
+    from thresher.pipeline.terminal.rate import format_duration
+    from thresher.pipeline.terminal.reasons import describe_with_code
 
     why = f": {describe_with_code(rest.reason)}" if rest.reason else ""
     if rest.ms == 0:

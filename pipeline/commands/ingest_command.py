@@ -11,8 +11,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from core import InputError
-from pipeline.commands.options import (
+from thresher.core import InputError
+from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     JsonOption,
     ProjectOption,
@@ -149,11 +149,11 @@ def ingest(
       thresher ingest cc commoncrawl:CC-MAIN-2024-22/wet --files 10
       thresher ingest docs commoncrawl:CC-MAIN-2024-22 --domain example.org --language eng
     """
-    from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection, is_commoncrawl
-    from pipeline.inputs.ingest import IngestOptions
-    from pipeline.inputs.ingest_result import run_commoncrawl, run_ingest
-    from pipeline.open_project import OpenProject
-    from storage.inputs.table_files.columns import Columns
+    from thresher.pipeline.inputs.commoncrawl_selection import CommonCrawlSelection, is_commoncrawl
+    from thresher.pipeline.inputs.ingest import IngestOptions
+    from thresher.pipeline.inputs.ingest_result import run_commoncrawl, run_ingest
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.storage.inputs.table_files.columns import Columns
 
     selection = CommonCrawlSelection(
         files=files,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from core import InputError
-from pipeline.commands.frontier_commands import OutcomeName
-from pipeline.commands.options import CURRENT_DIRECTORY, ProjectOption, check_name
-from pipeline.terminal.output import echo
+from thresher.core import InputError
+from thresher.pipeline.commands.frontier_commands import OutcomeName
+from thresher.pipeline.commands.options import CURRENT_DIRECTORY, ProjectOption, check_name
+from thresher.pipeline.terminal.output import echo
 
 if TYPE_CHECKING:
-    from storage.crawllog.log_line import LogLine
+    from thresher.storage.crawllog.log_line import LogLine
 
 POLL_S = 1.0
 INITIAL_LINES = 10
@@ -57,8 +57,8 @@ def log_command(
       thresher log docs --follow --host example.org
       thresher log docs --json | jq -r 'select(.status == 403) | .url'
     """
-    from pipeline.open_project import OpenProject
-    from storage.crawllog.log_reader import LogFollower, has_log, read_in_order
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.storage.crawllog.log_reader import LogFollower, has_log, read_in_order
 
     crawl, store = check_name(name), OpenProject.at(project).store
     if not (follow or has_log(store, crawl)):
@@ -96,8 +96,8 @@ class _LineFilter:
 
 
 def _print(lines: Iterable[LogLine], as_json: bool) -> None:
-    from pipeline.terminal.log_text import format_line
-    from storage.crawllog.log_line import encode
+    from thresher.pipeline.terminal.log_text import format_line
+    from thresher.storage.crawllog.log_line import encode
 
     for line in lines:
         echo(encode(line).decode().rstrip("\n") if as_json else format_line(line))

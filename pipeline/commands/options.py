@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand
 
-from core import InputError
+from thresher.core import InputError
 
 if TYPE_CHECKING:
-    from crawler.spiders import SpiderSpec
-    from pipeline.open_project import OpenProject
+    from thresher.crawler.spiders import SpiderSpec
+    from thresher.pipeline.open_project import OpenProject
 
 ScopeKind = Literal["any", "domain", "host", "prefix"]
 CURRENT_DIRECTORY = Path()
@@ -154,7 +154,7 @@ def require_sources(project: OpenProject, names: list[str] | None) -> tuple[str,
 
 def parse_spider(project: OpenProject, spider: str, arguments: list[str], settings: str) -> SpiderSpec | None:
     """Return the spider that the options name; None if they name none. Raise `InputError` if they are wrong."""
-    from crawler.spiders import SpiderSpec
+    from thresher.crawler.spiders import SpiderSpec
 
     if not spider:
         if arguments or settings:

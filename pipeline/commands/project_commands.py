@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
-from pipeline.commands.options import (
+from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     JsonOption,
 )
-from pipeline.terminal.output import print_result
+from thresher.pipeline.terminal.output import print_result
 
 
 def init(
@@ -32,7 +32,7 @@ def init(
     Example:
       thresher init my-crawl
     """
-    from pipeline.new_project import create
+    from thresher.pipeline.new_project import create
 
     path = create(directory)
     print_result(as_json, {"wrote": str(path)}, f"wrote {path}; set project.contact in it before you crawl")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.commands.options import (
+from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     JsonOption,
     Names,
@@ -20,12 +20,12 @@ from pipeline.commands.options import (
     VerdictsOption,
     require_sources,
 )
-from pipeline.terminal.output import console, echo, print_json
+from thresher.pipeline.terminal.output import console, echo, print_json
 
 if TYPE_CHECKING:
-    from pipeline.funnel import Funnel
-    from pipeline.open_project import OpenProject
-    from pipeline.reports.rule_scan import RuleScan
+    from thresher.pipeline.funnel import Funnel
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.reports.rule_scan import RuleScan
 
 
 class DocumentGroup(StrEnum):
@@ -106,8 +106,8 @@ def report_command(
       thresher report docs --by language --rules --histograms rules.svg
       thresher report --duplicates --plot matrix.svg
     """
-    from pipeline.open_project import OpenProject
-    from pipeline.reports import cost, report
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.reports import cost, report
 
     opened = OpenProject.at(project)
     sources = require_sources(opened, names)
@@ -121,7 +121,7 @@ def report_command(
     is_page = plot is not None and plot.suffix.lower() in {".html", ".htm"}
     scan = None
     if by or rules or histograms is not None or is_page:
-        from pipeline.reports.rule_scan import GROUP_KINDS, scan_rules
+        from thresher.pipeline.reports.rule_scan import GROUP_KINDS, scan_rules
 
         removed = report.removed_ids(opened, sources, verdicts)
         shown = {kind.value for kind in by or ()}
@@ -133,7 +133,7 @@ def report_command(
     costs = cost.project_cost(opened, sources, funnel.kept.tokens)
     domains = {name: cost.domain_costs(opened, name) for name in sources} if by_domain else {}
     if as_json:
-        from pipeline.reports.published_bands import flags
+        from thresher.pipeline.reports.published_bands import flags
 
         by_name = {name: [each.to_dict(costs.prices) for each in found] for name, found in domains.items()}
         scanned = {} if scan is None else _scan_body(scan, funnel)
@@ -141,11 +141,11 @@ def report_command(
         cost_body = {**costs.to_dict(), "domains": by_name}
         print_json({**funnel.to_dict(), "flags": flagged, **scanned, "cost": cost_body})
         return
-    from pipeline.reports import cost_table
+    from thresher.pipeline.reports import cost_table
 
     report.render(funnel, console())
     if scan is not None:
-        from pipeline.reports.rule_tables import render_groups, render_rules
+        from thresher.pipeline.reports.rule_tables import render_groups, render_rules
 
         for kind in dict.fromkeys(by or ()):
             render_groups(scan, kind.value, funnel, console())
@@ -157,7 +157,7 @@ def report_command(
 
 
 def _scan_body(scan: RuleScan, funnel: Funnel) -> dict[str, Any]:
-    from pipeline.reports.rule_tables import scan_dict
+    from thresher.pipeline.reports.rule_tables import scan_dict
 
     return {"scan": scan_dict(scan, funnel)}
 
@@ -167,10 +167,10 @@ def _report_duplicates(
 ) -> None:
     from dataclasses import replace
 
-    from pipeline.duplicates import cut_summary
-    from pipeline.duplicates.duplicate_output import draw_matrix, render_report
-    from pipeline.duplicates.duplicate_report import duplicate_report
-    from pipeline.steps import dedup
+    from thresher.pipeline.duplicates import cut_summary
+    from thresher.pipeline.duplicates.duplicate_output import draw_matrix, render_report
+    from thresher.pipeline.duplicates.duplicate_report import duplicate_report
+    from thresher.pipeline.steps import dedup
 
     removed = dedup.require_run(opened.store, sources, opened.config.dedup, verdicts)
     found = duplicate_report(opened.store, sources, removed, verdicts)
@@ -189,8 +189,8 @@ def _print_dropped(
 ) -> None:
     from dataclasses import asdict
 
-    from pipeline.reports.dropped_documents import dropped_documents
-    from pipeline.reports.rule_tables import render_dropped
+    from thresher.pipeline.reports.dropped_documents import dropped_documents
+    from thresher.pipeline.reports.rule_tables import render_dropped
 
     found = dropped_documents(project.store, sources, stage, sample, verdicts)
     if as_json:
@@ -200,8 +200,8 @@ def _print_dropped(
 
 
 def _draw(funnel: Funnel, scan: RuleScan, histograms: Path | None, page: Path | None) -> None:
-    from pipeline.reports.published_bands import flags
-    from pipeline.reports.rule_plots import draw_histograms, write_page
+    from thresher.pipeline.reports.published_bands import flags
+    from thresher.pipeline.reports.rule_plots import draw_histograms, write_page
 
     if histograms is not None:
         draw_histograms(scan, histograms)
@@ -224,12 +224,12 @@ def status_command(
     Example:
       thresher status --json
     """
-    from pipeline.open_project import OpenProject
-    from pipeline.reports import status
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.reports import status
 
     opened = OpenProject.at(project)
     if as_metrics:
-        from pipeline.reports.metrics import project_metrics, readable_status
+        from thresher.pipeline.reports.metrics import project_metrics, readable_status
 
         found = readable_status(opened)
         echo(project_metrics(opened, found).removesuffix("\n"))
@@ -284,7 +284,7 @@ def verify_command(
     Example:
       thresher verify && thresher verify out
     """
-    from pipeline.integrity.verify_result import VerifyOptions, run_verify
+    from thresher.pipeline.integrity.verify_result import VerifyOptions, run_verify
 
     options = VerifyOptions(datasets=tuple(datasets or ()), repair=repair, accept_loss=accept_loss, deep=deep)
     run_verify(project, options, as_json)

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pipeline.terminal.output import EXIT_INTERRUPTED, echo
-from pipeline.terminal.reasons import counted
+from thresher.pipeline.terminal.output import EXIT_INTERRUPTED, echo
+from thresher.pipeline.terminal.reasons import counted
 
 if TYPE_CHECKING:
-    from pipeline.crawls.seed import SeedSummary
-    from pipeline.crawls.seed_files import RefusedLine
-    from pipeline.engine.run_step import StepSummary
-    from pipeline.fleet.crawl_summary import CrawlSummary
-    from shards.dataset import Dataset
+    from thresher.pipeline.crawls.seed import SeedSummary
+    from thresher.pipeline.crawls.seed_files import RefusedLine
+    from thresher.pipeline.engine.run_step import StepSummary
+    from thresher.pipeline.fleet.crawl_summary import CrawlSummary
+    from thresher.shards.dataset import Dataset
 
 
 INCOMPLETE = 3
@@ -42,7 +42,7 @@ def step_line(summary: StepSummary) -> str:
 
 def dataset_body(out: str, dataset: Dataset) -> dict[str, Any]:
     """Return what was exported, for programs."""
-    from shards.packer import packing_body
+    from thresher.shards.packer import packing_body
 
     return {
         "out": out,
@@ -56,9 +56,9 @@ def dataset_body(out: str, dataset: Dataset) -> dict[str, Any]:
 
 def dataset_line(out: str, dataset: Dataset) -> str:
     """Return what was exported, for people: one line, and one for each source of a mix."""
-    from shards.dataset import counted_shards
-    from shards.mix import RealisedSource, mix_line
-    from shards.packer import loss_line, packing_losses
+    from thresher.shards.dataset import counted_shards
+    from thresher.shards.mix import RealisedSource, mix_line
+    from thresher.shards.packer import loss_line, packing_losses
 
     shards = counted_shards(len(dataset.shards))
     lines = [f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {shards}"]

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.commands.options import (
+from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     CoresOption,
     CrawlOption,
@@ -26,8 +26,8 @@ from pipeline.commands.options import (
     check_name,
     usable_cores,
 )
-from pipeline.commands.results import Refusals
-from pipeline.terminal.output import console, echo, print_result
+from thresher.pipeline.commands.results import Refusals
+from thresher.pipeline.terminal.output import console, echo, print_result
 
 
 def run(
@@ -81,14 +81,14 @@ def run(
     Example:
       thresher run seeds.txt --out out --tokenizer tokenizer.json
     """
-    from pipeline import recipe
-    from pipeline.commands import results
-    from pipeline.crawls.seed import SeedPlan
-    from pipeline.fleet import crawl_summary
-    from pipeline.fleet.crawl_call import CrawlLimits
-    from pipeline.open_project import OpenProject
-    from pipeline.reports import report
-    from pipeline.terminal.progress import stderr_progress
+    from thresher.pipeline import recipe
+    from thresher.pipeline.commands import results
+    from thresher.pipeline.crawls.seed import SeedPlan
+    from thresher.pipeline.fleet import crawl_summary
+    from thresher.pipeline.fleet.crawl_call import CrawlLimits
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.reports import report
+    from thresher.pipeline.terminal.progress import stderr_progress
 
     opened = OpenProject.at(project)
     plan = SeedPlan(crawl=check_name(crawl), scope=scope, max_depth=depth)

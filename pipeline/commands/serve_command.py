@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.commands.options import CURRENT_DIRECTORY, ProjectOption
+from thresher.pipeline.commands.options import CURRENT_DIRECTORY, ProjectOption
 
 
 def serve_command(
@@ -50,8 +50,8 @@ def serve_command(
       thresher serve
       THRESHER_CONSOLE_TOKEN=$(cat token) thresher serve --host 0.0.0.0
     """
-    from pipeline.console.console_server import ServeOptions, serve
-    from pipeline.open_project import OpenProject
+    from thresher.pipeline.console.console_server import ServeOptions, serve
+    from thresher.pipeline.open_project import OpenProject
 
     options = ServeOptions(
         host=host,

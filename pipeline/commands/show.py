@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption, check_name
-from pipeline.funnel import SCREEN_RULE
-from pipeline.terminal.output import print_result
+from thresher.pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption, check_name
+from thresher.pipeline.funnel import SCREEN_RULE
+from thresher.pipeline.terminal.output import print_result
 
 if TYPE_CHECKING:
-    from frontier import UrlState
-    from pipeline.reports.history import CaptureHistory, History
+    from thresher.frontier import UrlState
+    from thresher.pipeline.reports.history import CaptureHistory, History
 
 
 def show_command(
@@ -38,8 +38,8 @@ def show_command(
       thresher show https://example.org/about docs --json
       thresher show 'file:books.jsonl#line=7'
     """
-    from pipeline.open_project import OpenProject
-    from pipeline.reports.history import parse_address, url_history
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.reports.history import parse_address, url_history
 
     address = parse_address(url)
     opened = OpenProject.at(project)
@@ -58,7 +58,7 @@ def show_command(
 
 
 def _lines(known: History, url: str) -> Iterator[str]:
-    from pipeline.terminal.log_text import format_line
+    from thresher.pipeline.terminal.log_text import format_line
 
     yield f"{known.source}:{f' {_place(known.place)}' if known.place else ''}"
     yield from (f"  {format_line(line)}" for line in known.lines)
@@ -67,8 +67,8 @@ def _lines(known: History, url: str) -> Iterator[str]:
 
 
 def _place(place: UrlState) -> str:
-    from pipeline.terminal.rate import format_duration
-    from pipeline.terminal.reasons import describe
+    from thresher.pipeline.terminal.rate import format_duration
+    from thresher.pipeline.terminal.reasons import describe
 
     text: str = place.state
     if place.due_ms is not None:
@@ -112,7 +112,7 @@ def _capture(capture: CaptureHistory, url: str) -> Iterator[str]:
 
 
 def _body(known: History) -> dict[str, Any]:
-    from storage.crawllog.log_line import encode
+    from thresher.storage.crawllog.log_line import encode
 
     return {
         "name": known.source,

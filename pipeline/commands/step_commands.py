@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from core import InputError
-from pipeline.commands.options import (
+from thresher.core import InputError
+from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     CoresOption,
     JsonOption,
@@ -25,7 +25,7 @@ from pipeline.commands.options import (
     check_name,
     require_sources,
 )
-from pipeline.terminal.output import console, echo, print_result
+from thresher.pipeline.terminal.output import console, echo, print_result
 
 AUDITED_DOCUMENTS = 10_000
 """Size of the sample of an audit. They take 10 s of CPU, and 150 MB."""
@@ -76,13 +76,13 @@ def process(
       thresher process docs --follow
       thresher process cc --screen
     """
-    from pipeline import recipe
-    from pipeline.commands import results
-    from pipeline.engine.quarantine import remove_marks
-    from pipeline.open_project import OpenProject
-    from pipeline.steps.process import NAME, delete_results, step
-    from pipeline.steps.records.signal_files import stored_filters
-    from pipeline.terminal.progress import stderr_progress
+    from thresher.pipeline import recipe
+    from thresher.pipeline.commands import results
+    from thresher.pipeline.engine.quarantine import remove_marks
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.steps.process import NAME, delete_results, step
+    from thresher.pipeline.steps.records.signal_files import stored_filters
+    from thresher.pipeline.terminal.progress import stderr_progress
 
     opened = OpenProject.at(project)
     # A crawl may be followed before it has sealed a file.
@@ -96,7 +96,7 @@ def process(
         remove_marks(opened.store, NAME, name)
     with opened.worker_pool(workers) as pool:
         if follow:
-            from pipeline.steps.follow import follow as follow_sources
+            from thresher.pipeline.steps.follow import follow as follow_sources
 
             ran = follow_sources(opened, chosen, pool, stderr_progress(), screen=screen)
         else:
@@ -138,13 +138,13 @@ def judge_command(
       thresher judge docs --name short --set gopher_quality.fewest_words=30
       thresher report docs --verdicts short
     """
-    from pipeline import recipe
-    from pipeline.commands import results
-    from pipeline.open_project import OpenProject
-    from pipeline.steps.records.rule_set import rule_set, rules_of, with_settings
-    from pipeline.steps.records.signal_files import stored_filters
-    from pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set
-    from pipeline.terminal.progress import stderr_progress
+    from thresher.pipeline import recipe
+    from thresher.pipeline.commands import results
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.steps.records.rule_set import rule_set, rules_of, with_settings
+    from thresher.pipeline.steps.records.signal_files import stored_filters
+    from thresher.pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set
+    from thresher.pipeline.terminal.progress import stderr_progress
 
     opened = OpenProject.at(project)
     filters = with_settings(opened.config.filters, settings or ())
@@ -187,18 +187,18 @@ def dedup_command(
       thresher dedup docs cc
       thresher dedup --audit --sample 2000
     """
-    from pipeline import recipe
-    from pipeline.duplicates import cut_summary
-    from pipeline.funnel import REMOVAL_KINDS
-    from pipeline.open_project import OpenProject
-    from pipeline.terminal.progress import stderr_progress
+    from thresher.pipeline import recipe
+    from thresher.pipeline.duplicates import cut_summary
+    from thresher.pipeline.funnel import REMOVAL_KINDS
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.terminal.progress import stderr_progress
 
     if sample is not None and not is_audited:
         raise InputError("--sample is the size of an audit; add --audit")
     opened = OpenProject.at(project)
     sources = require_sources(opened, names)
     if is_audited:
-        from pipeline.duplicates.stored_minhashes import require_datasketch
+        from thresher.pipeline.duplicates.stored_minhashes import require_datasketch
 
         require_datasketch()
     with opened.worker_pool(workers) as pool:
@@ -213,8 +213,8 @@ def dedup_command(
     if not is_audited:
         print_result(as_json, body, f"duplicates: {line}")
         return
-    from pipeline.duplicates.dedup_audit import audit
-    from pipeline.duplicates.duplicate_output import render_audit
+    from thresher.pipeline.duplicates.dedup_audit import audit
+    from thresher.pipeline.duplicates.duplicate_output import render_audit
 
     found = audit(
         opened.store,
@@ -299,15 +299,15 @@ def export(
       thresher export --out out --tokenizer tokenizer.json docs cc
       thresher export --out out --tokenizer tokenizer.json --format tokens --format hf
     """
-    from pipeline import recipe
-    from pipeline.commands import results
-    from pipeline.open_project import OpenProject
-    from pipeline.reports.mix_plot import check_plot, draw_mix
-    from pipeline.steps.export_directory import output_store
-    from pipeline.steps.export_plan import ExportOptions, check_length, parse_shard_size
-    from pipeline.terminal.progress import stderr_progress
-    from shards.mix import load_mix
-    from shards.tokenizer import load_tokenizer_file as load_tokenizer
+    from thresher.pipeline import recipe
+    from thresher.pipeline.commands import results
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.reports.mix_plot import check_plot, draw_mix
+    from thresher.pipeline.steps.export_directory import output_store
+    from thresher.pipeline.steps.export_plan import ExportOptions, check_length, parse_shard_size
+    from thresher.pipeline.terminal.progress import stderr_progress
+    from thresher.shards.mix import load_mix
+    from thresher.shards.tokenizer import load_tokenizer_file as load_tokenizer
 
     options = ExportOptions(
         formats=tuple(dict.fromkeys(str(each) for each in formats or [ShardFormat.PARQUET])),
@@ -355,9 +355,9 @@ def export_wacz_command(
     Example:
       thresher export-wacz docs --out docs.wacz
     """
-    from pipeline.open_project import OpenProject
-    from pipeline.reports.wacz_export import export_wacz
-    from pipeline.terminal.progress import stderr_progress
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.reports.wacz_export import export_wacz
+    from thresher.pipeline.terminal.progress import stderr_progress
 
     result = export_wacz(OpenProject.at(project).store, check_name(name), out, title, stderr_progress())
     anew = f" ({result.recompressed} recompressed with gzip)" if result.recompressed else ""

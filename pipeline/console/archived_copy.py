@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core import InputError
-from pipeline.console.models.url_models import DocumentView
-from pipeline.console.stored_reader import StoredReader
-from pipeline.steps.process import NAME
-from storage import tables
-from storage.manifest import load_manifest, manifest_name
-from storage.warc.records import read_records
+from thresher.core import InputError
+from thresher.pipeline.console.models.url_models import DocumentView
+from thresher.pipeline.console.stored_reader import StoredReader
+from thresher.pipeline.steps.process import NAME
+from thresher.storage import tables
+from thresher.storage.manifest import load_manifest, manifest_name
+from thresher.storage.warc.records import read_records
 
 MAX_PAYLOAD = 4 << 20
 """Bytes of a payload that are shown."""

@@ -7,11 +7,11 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import InputError
-from pipeline.console.live_console import Console
-from pipeline.console.web.access import AccessRules
-from pipeline.open_project import OpenProject
-from pipeline.terminal.output import warn
+from thresher.core import InputError
+from thresher.pipeline.console.live_console import Console
+from thresher.pipeline.console.web.access import AccessRules
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.terminal.output import warn
 
 TOKEN_VARIABLE = "THRESHER_CONSOLE_TOKEN"  # noqa: S105 - the name of a variable
 BACKLOG = 128
@@ -36,8 +36,8 @@ def serve(project: OpenProject, options: ServeOptions) -> None:
     console, or if the address is taken.
     """
     try:
-        from pipeline.console.web.console_app import create_app  # noqa: PLC0415 - an optional extra
-        from pipeline.console.web.http_server import ConsoleServer  # noqa: PLC0415 - the same
+        from thresher.pipeline.console.web.console_app import create_app  # noqa: PLC0415 - an optional extra
+        from thresher.pipeline.console.web.http_server import ConsoleServer  # noqa: PLC0415 - the same
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in {
             "uvicorn",

@@ -1,7 +1,7 @@
 """`cost_view`: what a project cost, as the console shows it. Pure."""
 
-from pipeline.console.models.storage_models import CostLine, CostView
-from pipeline.reports.cost import ProjectCost, Usage, money
+from thresher.pipeline.console.models.storage_models import CostLine, CostView
+from thresher.pipeline.reports.cost import ProjectCost, Usage, money
 
 
 def cost_view(cost: ProjectCost) -> CostView:

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from frontier import CrawlFigures, CrawlSettings, Frontier, GateState, Outage, Stats
-from frontier.fleet_state import FleetState
+from thresher.frontier import CrawlFigures, CrawlSettings, Frontier, GateState, Outage, Stats
+from thresher.frontier.fleet_state import FleetState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,14 +11,14 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from core import CorruptData, InputError, Unavailable
-from core.printable_address import printable_address
-from frontier import Frontier, crawl_names
-from frontier.link.call import Link
-from frontier.link.connect import connect
-from frontier.link.lost_frontier import lost_frontier_error
-from storage.storage_id import read_storage_id
-from storage.store import Store
+from thresher.core import CorruptData, InputError, Unavailable
+from thresher.core.printable_address import printable_address
+from thresher.frontier import Frontier, crawl_names
+from thresher.frontier.link.call import Link
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.lost_frontier import lost_frontier_error
+from thresher.storage.storage_id import read_storage_id
+from thresher.storage.store import Store
 
 T = TypeVar("T")
 TIMEOUT_S = 3.0

@@ -6,11 +6,11 @@ have an example are read, one for each reason at most, and only up to the exampl
 
 from collections import defaultdict
 
-from storage.catalog import Catalog, sums
-from storage.crawllog.log_line import read
-from storage.crawllog.log_writer import STEP_NAME
-from storage.manifest import load_manifest
-from storage.store import Store
+from thresher.storage.catalog import Catalog, sums
+from thresher.storage.crawllog.log_line import read
+from thresher.storage.crawllog.log_writer import STEP_NAME
+from thresher.storage.manifest import load_manifest
+from thresher.storage.store import Store
 
 EXAMPLES = 3
 """URLs of one reason."""

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from frontier import CrawlFigures, CrawlSettings, GateState, Hold, HostState, Stats, UrlState
-from frontier.fleet_state import FleetState
-from pipeline.console.crawl_facts import CrawlFacts
-from pipeline.console.host_survey import seconds_to_finish
-from pipeline.console.models.crawl_models import (
+from thresher.frontier import CrawlFigures, CrawlSettings, GateState, Hold, HostState, Stats, UrlState
+from thresher.frontier.fleet_state import FleetState
+from thresher.pipeline.console.crawl_facts import CrawlFacts
+from thresher.pipeline.console.host_survey import seconds_to_finish
+from thresher.pipeline.console.models.crawl_models import (
     CrawlView,
     FleetView,
     GateView,
@@ -21,11 +21,11 @@ from pipeline.console.models.crawl_models import (
     SettingsView,
     UrlCounts,
 )
-from pipeline.console.models.url_models import PlaceView
-from pipeline.console.sampler import Rates
-from pipeline.reports.status import wait_reason
-from pipeline.terminal.outage_line import outage_line
-from pipeline.terminal.reasons import describe
+from thresher.pipeline.console.models.url_models import PlaceView
+from thresher.pipeline.console.sampler import Rates
+from thresher.pipeline.reports.status import wait_reason
+from thresher.pipeline.terminal.outage_line import outage_line
+from thresher.pipeline.terminal.reasons import describe
 
 MICRO = 1_000_000
 MAX_REPORTS = 500

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from frontier import HostPage, HostState
+from thresher.frontier import HostPage, HostState
 
 SHOWN = 50
 """Hosts of each kind that a round keeps."""

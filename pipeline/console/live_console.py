@@ -9,16 +9,16 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
-from core import CorruptData, InputError, ThresherError, Url
-from frontier import Frontier, HostState
-from pipeline.console.actions.action_log import ActionLog
-from pipeline.console.actions.action_requests import Action, ActionRequest
-from pipeline.console.actions.action_runner import ActionRunner, Operator
-from pipeline.console.cost_view import cost_view
-from pipeline.console.crawl_facts import CrawlFacts, crawl_facts
-from pipeline.console.crawl_reader import CrawlReader, UnknownCrawl
-from pipeline.console.error_examples import error_examples
-from pipeline.console.frontier_views import (
+from thresher.core import CorruptData, InputError, ThresherError, Url
+from thresher.frontier import Frontier, HostState
+from thresher.pipeline.console.actions.action_log import ActionLog
+from thresher.pipeline.console.actions.action_requests import Action, ActionRequest
+from thresher.pipeline.console.actions.action_runner import ActionRunner, Operator
+from thresher.pipeline.console.cost_view import cost_view
+from thresher.pipeline.console.crawl_facts import CrawlFacts, crawl_facts
+from thresher.pipeline.console.crawl_reader import CrawlReader, UnknownCrawl
+from thresher.pipeline.console.error_examples import error_examples
+from thresher.pipeline.console.frontier_views import (
     crawl_view,
     fleet_view,
     host_view,
@@ -27,9 +27,9 @@ from pipeline.console.frontier_views import (
     report_views,
     split_reason,
 )
-from pipeline.console.host_survey import HostSurvey
-from pipeline.console.live_log import LiveLogs
-from pipeline.console.models.crawl_models import (
+from thresher.pipeline.console.host_survey import HostSurvey
+from thresher.pipeline.console.live_log import LiveLogs
+from thresher.pipeline.console.models.crawl_models import (
     CrawlView,
     ErrorView,
     HostPageView,
@@ -37,18 +37,24 @@ from pipeline.console.models.crawl_models import (
     PolitenessView,
     WorkersView,
 )
-from pipeline.console.models.service_models import ActionResult, HealthView
-from pipeline.console.models.storage_models import CostView, ExportView, FunnelView, StorageView, YieldView
-from pipeline.console.models.url_models import PlaceView, UrlView
-from pipeline.console.sampler import PERIOD_S, CrawlSamples, Sample
-from pipeline.console.slow_reading import DUTY, FIRST_WAIT_S, Reading, SlowReading
-from pipeline.console.stored_reader import StoredReader
-from pipeline.console.url_search import UrlSearches
-from pipeline.console.url_view import source_view
-from pipeline.open_project import OpenProject
-from pipeline.reports.history import parse_address, url_history
-from pipeline.reports.metrics import project_costs, project_metrics, readable_status
-from pipeline.terminal.reasons import describe
+from thresher.pipeline.console.models.service_models import ActionResult, HealthView
+from thresher.pipeline.console.models.storage_models import (
+    CostView,
+    ExportView,
+    FunnelView,
+    StorageView,
+    YieldView,
+)
+from thresher.pipeline.console.models.url_models import PlaceView, UrlView
+from thresher.pipeline.console.sampler import PERIOD_S, CrawlSamples, Sample
+from thresher.pipeline.console.slow_reading import DUTY, FIRST_WAIT_S, Reading, SlowReading
+from thresher.pipeline.console.stored_reader import StoredReader
+from thresher.pipeline.console.url_search import UrlSearches
+from thresher.pipeline.console.url_view import source_view
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.reports.history import parse_address, url_history
+from thresher.pipeline.reports.metrics import project_costs, project_metrics, readable_status
+from thresher.pipeline.terminal.reasons import describe
 
 LOGGER = logging.getLogger(__name__)
 T = TypeVar("T")

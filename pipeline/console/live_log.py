@@ -11,11 +11,11 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
-from pipeline.console.models.crawl_models import LogLineView, LogView
-from pipeline.terminal.reasons import describe
-from storage.crawllog.log_line import LogLine, files, read
-from storage.crawllog.log_reader import LogFollower
-from storage.store import Store
+from thresher.pipeline.console.models.crawl_models import LogLineView, LogView
+from thresher.pipeline.terminal.reasons import describe
+from thresher.storage.crawllog.log_line import LogLine, files, read
+from thresher.storage.crawllog.log_reader import LogFollower
+from thresher.storage.store import Store
 
 POLL_S = 2.0
 KEPT_LINES = 500

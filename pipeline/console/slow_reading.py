@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from core import ThresherError
+from thresher.core import ThresherError
 
 LOGGER = logging.getLogger(__name__)
 T = TypeVar("T")

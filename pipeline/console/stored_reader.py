@@ -9,8 +9,8 @@ import time
 from collections import Counter
 from functools import lru_cache
 
-from core import InputError
-from pipeline.console.models.storage_models import (
+from thresher.core import InputError
+from thresher.pipeline.console.models.storage_models import (
     DomainYield,
     ExportView,
     FunnelStage,
@@ -26,14 +26,14 @@ from pipeline.console.models.storage_models import (
     StorageView,
     YieldView,
 )
-from pipeline.crawls.yields import part_domains
-from pipeline.open_project import OpenProject
-from pipeline.reports.report import funnel_of
-from pipeline.steps.process import NAME as PROCESS
-from pipeline.steps.process import TABLES
-from storage.catalog import Cost, Run, sums
-from storage.directory_store import DirectoryStore
-from storage.manifest import Input, Output, load_manifest
+from thresher.pipeline.crawls.yields import part_domains
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.reports.report import funnel_of
+from thresher.pipeline.steps.process import NAME as PROCESS
+from thresher.pipeline.steps.process import TABLES
+from thresher.storage.catalog import Cost, Run, sums
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Input, Output, load_manifest
 
 REFRESH_S = 10.0
 """Seconds for which a page does not look for new Manifests; longer if a refresh takes long."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from core import Unavailable, Url
-from pipeline.console.slow_reading import reading_problem
-from pipeline.reports.history import FileUri, History
+from thresher.core import Unavailable, Url
+from thresher.pipeline.console.slow_reading import reading_problem
+from thresher.pipeline.reports.history import FileUri, History
 
 THREADS = 2
 MAX_WAITING = 8

@@ -1,10 +1,10 @@
 """`source_view`: what one crawl or ingest knows about a URL, as the console shows it."""
 
-from pipeline.console.frontier_views import place_view
-from pipeline.console.live_log import line_view
-from pipeline.console.models.url_models import CaptureView, UrlInSource
-from pipeline.console.stored_reader import StoredReader
-from pipeline.reports.history import CaptureHistory, History
+from thresher.pipeline.console.frontier_views import place_view
+from thresher.pipeline.console.live_log import line_view
+from thresher.pipeline.console.models.url_models import CaptureView, UrlInSource
+from thresher.pipeline.console.stored_reader import StoredReader
+from thresher.pipeline.reports.history import CaptureHistory, History
 
 MAX_CAPTURES = 100
 """Captures that are shown, the newest."""

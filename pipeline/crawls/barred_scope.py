@@ -3,9 +3,9 @@
 A scope that can match no URL is refused: it would bar nothing, and the operator would believe that it does.
 """
 
-from core import InputError
-from frontier import InvalidUrl, Scope, canonicalize
-from frontier.urls.scope import registered_domain
+from thresher.core import InputError
+from thresher.frontier import InvalidUrl, Scope, canonicalize
+from thresher.frontier.urls.scope import registered_domain
 
 
 def barred_scope(text: str) -> Scope:

@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from core import InputError
-from frontier import CrawlSettings, Frontier, Rank
-from frontier.crawl_settings import changes
-from frontier.link.connect import connect
-from pipeline.crawls.barred_scope import barred_scope, registered_name
-from pipeline.open_crawl import find_crawl
-from pipeline.open_project import OpenProject
+from thresher.core import InputError
+from thresher.frontier import CrawlSettings, Frontier, Rank
+from thresher.frontier.crawl_settings import changes
+from thresher.frontier.link.connect import connect
+from thresher.pipeline.crawls.barred_scope import barred_scope, registered_name
+from thresher.pipeline.open_crawl import find_crawl
+from thresher.pipeline.open_project import OpenProject
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ def prefer(project: OpenProject, crawl: str, domains: list[str], rank: str) -> N
 
 def prefer_by_yield(project: OpenProject, crawl: str) -> dict[str, int]:
     """Rank every domain of a crawl by its yield (`pipeline.crawls.yields`). Return how many have each rank now."""
-    from pipeline.crawls import yields  # noqa: PLC0415 - imports PyArrow, and no other command here needs it
+    from thresher.pipeline.crawls import yields  # noqa: PLC0415 - imports PyArrow, and no other command here needs it
 
     ranks = yields.domain_ranks(project, crawl)
     if not ranks:

@@ -20,26 +20,26 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, 
 from dataclasses import dataclass, field
 from functools import partial
 
-from core import InputError, ThresherError
-from crawler.machine.activity import SupervisorChannel
-from crawler.reading.page_options import PageOptions
-from crawler.replay import restore
-from crawler.replay.restore import LinkScope
-from frontier import Frontier, Stats
-from frontier.crawl_settings import check_storage
-from frontier.link.connect import connect
-from pipeline import open_crawl
-from pipeline.engine.local.crawl_worker import CrawlWorker, WorkerFactory, pickle_call
-from pipeline.fleet.frontier_upkeep import recover_dead_workers
-from pipeline.open_project import OpenProject
-from pipeline.terminal.progress import Progress
-from storage.archive.open_files import INDEX_SUFFIX, WARC
-from storage.crawllog.log_line import UNLOGGED
-from storage.crawllog.log_writer import ARCHIVES, STEP_NAME, VISITS, reseal_unsealed
-from storage.manifest import manifests
-from storage.storage_id import read_storage_id
-from storage.store import Store
-from storage.warc.compression import compression_of
+from thresher.core import InputError, ThresherError
+from thresher.crawler.machine.activity import SupervisorChannel
+from thresher.crawler.reading.page_options import PageOptions
+from thresher.crawler.replay import restore
+from thresher.crawler.replay.restore import LinkScope
+from thresher.frontier import Frontier, Stats
+from thresher.frontier.crawl_settings import check_storage
+from thresher.frontier.link.connect import connect
+from thresher.pipeline import open_crawl
+from thresher.pipeline.engine.local.crawl_worker import CrawlWorker, WorkerFactory, pickle_call
+from thresher.pipeline.fleet.frontier_upkeep import recover_dead_workers
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.terminal.progress import Progress
+from thresher.storage.archive.open_files import INDEX_SUFFIX, WARC
+from thresher.storage.crawllog.log_line import UNLOGGED
+from thresher.storage.crawllog.log_writer import ARCHIVES, STEP_NAME, VISITS, reseal_unsealed
+from thresher.storage.manifest import manifests
+from thresher.storage.storage_id import read_storage_id
+from thresher.storage.store import Store
+from thresher.storage.warc.compression import compression_of
 
 POLL_S = 0.2
 PROGRESS_INTERVAL_S = 2.0

@@ -14,15 +14,15 @@ from typing import cast
 
 import pyarrow as pa
 
-from core import InputError, RecordRef, document_id
-from frontier import InvalidUrl, canonicalize
-from pipeline.crawls import seed, seed_files
-from pipeline.open_project import OpenProject
-from pipeline.steps import process
-from storage import tables
-from storage.manifest import Manifest, manifests
-from storage.store import Store
-from storage.warc.cdxj import read as read_cdxj
+from thresher.core import InputError, RecordRef, document_id
+from thresher.frontier import InvalidUrl, canonicalize
+from thresher.pipeline.crawls import seed, seed_files
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.steps import process
+from thresher.storage import tables
+from thresher.storage.manifest import Manifest, manifests
+from thresher.storage.store import Store
+from thresher.storage.warc.cdxj import read as read_cdxj
 
 TRUNCATED = "truncated_pdf"
 """Reason of a record that could not be read because its end is missing."""

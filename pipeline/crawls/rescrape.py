@@ -21,21 +21,21 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 
-from core import CorruptData, InputError, Url
-from crawler.log_entry import discovery_from_line
-from crawler.reading.outcome import GONE_STATUSES, REDIRECT_STATUSES
-from frontier import AddResult, Discovery, HostSwitch, InvalidUrl, Outcome, Scope, canonicalize
-from frontier.link.connect import connect
-from frontier.page_key import page_key
-from frontier.request_state import RequestState
-from frontier.urls.scope import ScopeKind, registered_domain
-from pipeline.crawls import yields
-from pipeline.open_crawl import open_seeded_crawl
-from pipeline.open_project import OpenProject
-from storage.crawllog.log_line import LogLine
-from storage.crawllog.newest import NewestCapture, PageCapture, PageSettlement, newest_captures
-from storage.warc.cdxj import CdxjRow
-from storage.warc.revisit import REVISIT_MIME
+from thresher.core import CorruptData, InputError, Url
+from thresher.crawler.log_entry import discovery_from_line
+from thresher.crawler.reading.outcome import GONE_STATUSES, REDIRECT_STATUSES
+from thresher.frontier import AddResult, Discovery, HostSwitch, InvalidUrl, Outcome, Scope, canonicalize
+from thresher.frontier.link.connect import connect
+from thresher.frontier.page_key import page_key
+from thresher.frontier.request_state import RequestState
+from thresher.frontier.urls.scope import ScopeKind, registered_domain
+from thresher.pipeline.crawls import yields
+from thresher.pipeline.open_crawl import open_seeded_crawl
+from thresher.pipeline.open_project import OpenProject
+from thresher.storage.crawllog.log_line import LogLine
+from thresher.storage.crawllog.newest import NewestCapture, PageCapture, PageSettlement, newest_captures
+from thresher.storage.warc.cdxj import CdxjRow
+from thresher.storage.warc.revisit import REVISIT_MIME
 
 BATCH = 1000
 

@@ -15,19 +15,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from core import CorruptData, InputError
-from crawler.log_entry import discovery_from_line
-from crawler.replay.outbox import OutboxRelay
-from frontier import Discovery, HostSwitch, Outcome
-from frontier.link.connect import connect
-from frontier.page_key import page_key
-from pipeline.open_crawl import open_seeded_crawl
-from pipeline.open_project import OpenProject
-from pipeline.terminal.reasons import counted
-from storage.crawllog import log_line
-from storage.crawllog.log_line import LogLine
-from storage.crawllog.newest import last_lines
-from storage.store import Store
+from thresher.core import CorruptData, InputError
+from thresher.crawler.log_entry import discovery_from_line
+from thresher.crawler.replay.outbox import OutboxRelay
+from thresher.frontier import Discovery, HostSwitch, Outcome
+from thresher.frontier.link.connect import connect
+from thresher.frontier.page_key import page_key
+from thresher.pipeline.open_crawl import open_seeded_crawl
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.terminal.reasons import counted
+from thresher.storage.crawllog import log_line
+from thresher.storage.crawllog.log_line import LogLine
+from thresher.storage.crawllog.newest import last_lines
+from thresher.storage.store import Store
 
 BATCH = 1000
 MAX_REASONS_SHOWN = 8

@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from core import InputError, Url
-from frontier import Discovery, Scope
-from frontier.link.connect import connect
-from frontier.request_state import EMPTY_STATE, RequestState
-from frontier.urls.revisit_interval import MAX_INTERVAL_S, MIN_INTERVAL_S
-from frontier.urls.scope import ScopeKind
-from pipeline.crawls import seed_files
-from pipeline.crawls.operator_commands import parse_duration_ms
-from pipeline.open_crawl import open_crawl
-from pipeline.open_project import OpenProject
+from thresher.core import InputError, Url
+from thresher.frontier import Discovery, Scope
+from thresher.frontier.link.connect import connect
+from thresher.frontier.request_state import EMPTY_STATE, RequestState
+from thresher.frontier.urls.revisit_interval import MAX_INTERVAL_S, MIN_INTERVAL_S
+from thresher.frontier.urls.scope import ScopeKind
+from thresher.pipeline.crawls import seed_files
+from thresher.pipeline.crawls.operator_commands import parse_duration_ms
+from thresher.pipeline.open_crawl import open_crawl
+from thresher.pipeline.open_project import OpenProject
 
 BATCH = 1000
 

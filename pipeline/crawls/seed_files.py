@@ -19,13 +19,13 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO, TextIO, cast
 
-from core import InputError, Url
-from crawler.reading.sitemap import iterate_entries
-from frontier import InvalidUrl
-from frontier.urls.canonical import canonicalize
-from pipeline.crawls import seed_lines, wat
-from storage.inputs.decompression import DecompressedStream, decompress
-from storage.warc.members import PLAIN
+from thresher.core import InputError, Url
+from thresher.crawler.reading.sitemap import iterate_entries
+from thresher.frontier import InvalidUrl
+from thresher.frontier.urls.canonical import canonicalize
+from thresher.pipeline.crawls import seed_lines, wat
+from thresher.storage.inputs.decompression import DecompressedStream, decompress
+from thresher.storage.warc.members import PLAIN
 
 PEEK = 4096
 CHUNK_BYTES = 64 << 10

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from typing import TextIO
 
-from core import InputError
+from thresher.core import InputError
 
 MAX_LINE_CHARACTERS = 128 << 10
 """Maximum length of a line, and of a field of a table: the default of the csv module."""

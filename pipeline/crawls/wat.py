@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 from urllib.parse import urljoin
 
-from storage.warc.records import read_records
+from thresher.storage.warc.records import read_records
 
 MIME = "application/json"
 OUTLINKS = frozenset({"A@/href", "AREA@/href"})

@@ -14,14 +14,14 @@ from typing import cast
 
 import pyarrow as pa
 
-from frontier import Rank
-from pipeline.domains import domain_of
-from pipeline.open_project import OpenProject
-from pipeline.steps import dedup
-from pipeline.steps.cuts import cut_results
-from storage import tables
-from storage.manifest import Manifest, Output, manifests
-from storage.store import Store
+from thresher.frontier import Rank
+from thresher.pipeline.domains import domain_of
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.steps import dedup
+from thresher.pipeline.steps.cuts import cut_results
+from thresher.storage import tables
+from thresher.storage.manifest import Manifest, Output, manifests
+from thresher.storage.store import Store
 
 MIN_DOCUMENTS = 20
 RANK_THRESHOLDS = ((0.5, Rank.FIRST), (0.2, Rank.RICH), (0.02, Rank.USUAL), (0.0, Rank.LAST))

@@ -13,16 +13,16 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from filters.dedup.clusters import cluster_sizes
-from filters.dedup.dedup_rows import ID, KINDS, WITNESS, WORD
-from filters.dedup.document_rows import hex_ids
-from filters.dedup.zsets import IntArray, Rows
-from pipeline.dedup_index.index_runs import KEY_RANGE, RunRef, rows_of_range
-from pipeline.dedup_index.index_stages import IndexSettings
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
-from storage import tables
+from thresher.filters.dedup.clusters import cluster_sizes
+from thresher.filters.dedup.dedup_rows import ID, KINDS, WITNESS, WORD
+from thresher.filters.dedup.document_rows import hex_ids
+from thresher.filters.dedup.zsets import IntArray, Rows
+from thresher.pipeline.dedup_index.index_runs import KEY_RANGE, RunRef, rows_of_range
+from thresher.pipeline.dedup_index.index_stages import IndexSettings
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.storage import tables
 
 RANGE_ROWS = 200_000
 """Removals that are read at a time; they take 60 MB."""

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from core import CorruptData
-from filters.dedup.zsets import IntArray, Rows, starts_of, total
-from storage.store import Readable
+from thresher.core import CorruptData
+from thresher.filters.dedup.zsets import IntArray, Rows, starts_of, total
+from thresher.storage.store import Readable
 
 BLOCK_BYTES = 4 << 10
 """Bytes of a block, rounded down to whole rows: what a reader takes for one key."""

@@ -15,16 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from core import CorruptData
-from filters.dedup import screen_matches
-from filters.dedup.bloom_filter import BloomFilter
-from filters.dedup.document_rows import hex_ids
-from filters.dedup.screen_matches import Candidates, NewDocuments
-from pipeline.dedup_index.index_runs import RunRef, rows_of_keys
-from pipeline.dedup_index.index_stages import IndexSettings
-from pipeline.engine.part_store import PartStore
-from storage.manifest import Input
-from storage.sealed_reading import read_sealed
+from thresher.core import CorruptData
+from thresher.filters.dedup import screen_matches
+from thresher.filters.dedup.bloom_filter import BloomFilter
+from thresher.filters.dedup.document_rows import hex_ids
+from thresher.filters.dedup.screen_matches import Candidates, NewDocuments
+from thresher.pipeline.dedup_index.index_runs import RunRef, rows_of_keys
+from thresher.pipeline.dedup_index.index_stages import IndexSettings
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.storage.manifest import Input
+from thresher.storage.sealed_reading import read_sealed
 
 
 class ScreenTask(NamedTuple):

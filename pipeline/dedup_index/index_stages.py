@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from filters.dedup import changes, document_rows
-from filters.dedup.dedup_rows import ID, RowTypes, converted, find, row_types
-from filters.dedup.document_rows import Preference, TableFacts, hex_ids
-from filters.dedup.zsets import SIGN, Rows, identity, negated, starts_of, total
-from pipeline.dedup_index.index_runs import Keys, RunRef, rows_of_keys, rows_of_range, write_rows
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
-from storage import tables
-from storage.manifest import Input
+from thresher.filters.dedup import changes, document_rows
+from thresher.filters.dedup.dedup_rows import ID, RowTypes, converted, find, row_types
+from thresher.filters.dedup.document_rows import Preference, TableFacts, hex_ids
+from thresher.filters.dedup.zsets import SIGN, Rows, identity, negated, starts_of, total
+from thresher.pipeline.dedup_index.index_runs import Keys, RunRef, rows_of_keys, rows_of_range, write_rows
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.storage import tables
+from thresher.storage.manifest import Input
 
 
 class IndexSettings(NamedTuple):

@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from core import CorruptData
-from storage import sealed_reading
-from storage.manifest import (
+from thresher.core import CorruptData
+from thresher.storage import sealed_reading
+from thresher.storage.manifest import (
     Input,
     Manifest,
     Output,
@@ -28,10 +28,10 @@ from storage.manifest import (
     put_output,
     seal,
 )
-from storage.store import Store
+from thresher.storage.store import Store
 
 if TYPE_CHECKING:
-    from pipeline.dedup_index.index_runs import RunRef
+    from thresher.pipeline.dedup_index.index_runs import RunRef
 
 STEP_NAME = "dedup-index"
 STEP = f"{STEP_NAME}@2"
@@ -151,7 +151,7 @@ def _of_settings(store: Store, recipe: Mapping[str, Any]) -> Iterable[Manifest]:
 
 
 def _load(store: Store, manifest: Manifest) -> IndexState:
-    from pipeline.dedup_index.index_runs import RunRef  # noqa: PLC0415 - it needs NumPy; `verify` reads no index
+    from thresher.pipeline.dedup_index.index_runs import RunRef  # noqa: PLC0415 - it needs NumPy; `verify` reads no index
 
     described, *sealed = sorted(manifest.outputs, key=lambda output: not output.name.endswith("/index.json"))
     body = json.loads(sealed_reading.read_sealed(store, described))

@@ -10,19 +10,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from filters.dedup.dedup_rows import RowTypes
-from filters.dedup.document_rows import table_hash
-from pipeline.dedup_index import index_state
-from pipeline.dedup_index.index_runs import COPIES, KEY_RANGE, RunRef, key_ranges, run_ref
-from pipeline.dedup_index.index_stages import INDEX_TABLES, STAGES, IndexSettings, StageTask, stage_work
-from pipeline.dedup_index.index_state import FOLDER, WORK_FOLDER, IndexState
-from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.engine.run_step import StepSummary
-from pipeline.engine.step import Part, Step
-from pipeline.engine.working_stages import WorkingStages
-from pipeline.terminal.progress import Progress, SilentProgress
-from storage.manifest import Input, Output
-from storage.store import Store
+from thresher.filters.dedup.dedup_rows import RowTypes
+from thresher.filters.dedup.document_rows import table_hash
+from thresher.pipeline.dedup_index import index_state
+from thresher.pipeline.dedup_index.index_runs import COPIES, KEY_RANGE, RunRef, key_ranges, run_ref
+from thresher.pipeline.dedup_index.index_stages import (
+    INDEX_TABLES,
+    STAGES,
+    IndexSettings,
+    StageTask,
+    stage_work,
+)
+from thresher.pipeline.dedup_index.index_state import FOLDER, WORK_FOLDER, IndexState
+from thresher.pipeline.engine.local.worker_pool import WorkerPool
+from thresher.pipeline.engine.run_step import StepSummary
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.working_stages import WorkingStages
+from thresher.pipeline.terminal.progress import Progress, SilentProgress
+from thresher.storage.manifest import Input, Output
+from thresher.storage.store import Store
 
 SIGNATURE_FOLDERS = ("signatures/", "judged_signatures/")
 """Where `process` and `judge` put the signatures of kept documents."""

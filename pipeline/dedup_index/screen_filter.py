@@ -13,19 +13,19 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from filters.dedup.bloom_filter import BloomFilter, rate_of_each
-from pipeline.dedup_index.index_runs import RunRef, key_ranges, rows_of_range
-from pipeline.dedup_index.index_screen import ScreenTask
-from pipeline.dedup_index.index_stages import IndexSettings
-from pipeline.dedup_index.index_state import SCREEN_STEP, IndexState
-from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.terminal.progress import Progress
-from storage.manifest import Input, fingerprint, manifest_name, manifests
-from storage.store import Store
+from thresher.filters.dedup.bloom_filter import BloomFilter, rate_of_each
+from thresher.pipeline.dedup_index.index_runs import RunRef, key_ranges, rows_of_range
+from thresher.pipeline.dedup_index.index_screen import ScreenTask
+from thresher.pipeline.dedup_index.index_stages import IndexSettings
+from thresher.pipeline.dedup_index.index_state import SCREEN_STEP, IndexState
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.engine.local.worker_pool import WorkerPool
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.pipeline.terminal.progress import Progress
+from thresher.storage.manifest import Input, fingerprint, manifest_name, manifests
+from thresher.storage.store import Store
 
 VERSION = 1
 FOLDER = "screens"

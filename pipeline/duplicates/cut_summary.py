@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from filters.dedup.dedup_versions import CUT_KINDS
-from pipeline.configuration import DedupConfig
-from pipeline.steps.cuts import cut_results
-from storage.manifest import Manifest
-from storage.store import Store
+from thresher.filters.dedup.dedup_versions import CUT_KINDS
+from thresher.pipeline.configuration import DedupConfig
+from thresher.pipeline.steps.cuts import cut_results
+from thresher.storage.manifest import Manifest
+from thresher.storage.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,16 +23,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from core import InputError
-from pipeline.configuration import DedupConfig
-from pipeline.duplicates.reference_shingles import reference_shingles
-from pipeline.duplicates.site_pairs import site_text_pairs
-from pipeline.duplicates.stored_minhashes import require_datasketch
-from pipeline.steps.records.edited_texts import with_edits
-from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
-from storage import tables
-from storage.manifest import Manifest, Output
-from storage.store import Store
+from thresher.core import InputError
+from thresher.pipeline.configuration import DedupConfig
+from thresher.pipeline.duplicates.reference_shingles import reference_shingles
+from thresher.pipeline.duplicates.site_pairs import site_text_pairs
+from thresher.pipeline.duplicates.stored_minhashes import require_datasketch
+from thresher.pipeline.steps.records.edited_texts import with_edits
+from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
+from thresher.storage import tables
+from thresher.storage.manifest import Manifest, Output
+from thresher.storage.store import Store
 
 PERMUTATIONS, BANDS, ROWS = 128, 32, 4
 MAX_PARTNERS = 100

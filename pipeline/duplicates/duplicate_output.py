@@ -5,9 +5,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from core import InputError
-from pipeline.duplicates.dedup_audit import DedupAudit
-from pipeline.duplicates.duplicate_report import DuplicateReport
+from thresher.core import InputError
+from thresher.pipeline.duplicates.dedup_audit import DedupAudit
+from thresher.pipeline.duplicates.duplicate_report import DuplicateReport
 
 SHOWN_PAIRS = 20
 

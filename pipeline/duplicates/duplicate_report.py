@@ -11,15 +11,15 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
-from filters.dedup.clusters import cluster_roots
-from filters.dedup.dedup_rows import ID, WITNESS, find
-from filters.dedup.zsets import IntArray, Rows, sort_order, starts_of
-from pipeline.domains import domain_of
-from pipeline.duplicates.cut_summary import CutSummary
-from pipeline.steps.verdicts.verdict_sets import judged_parts
-from storage import tables
-from storage.manifest import Manifest
-from storage.store import Store
+from thresher.filters.dedup.clusters import cluster_roots
+from thresher.filters.dedup.dedup_rows import ID, WITNESS, find
+from thresher.filters.dedup.zsets import IntArray, Rows, sort_order, starts_of
+from thresher.pipeline.domains import domain_of
+from thresher.pipeline.duplicates.cut_summary import CutSummary
+from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
+from thresher.storage import tables
+from thresher.storage.manifest import Manifest
+from thresher.storage.store import Store
 
 CLUSTERS, DOMAINS = 20, 20
 """Clusters and domains that a report has, the largest first."""

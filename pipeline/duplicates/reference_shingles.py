@@ -7,7 +7,7 @@ this module shares no code with it but the list of scripts without spaces.
 import re
 import unicodedata
 
-from filters.words import UNSPACED
+from thresher.filters.words import UNSPACED
 
 SHINGLE_WORDS = 5
 _UNSPACED = re.compile(f"[{UNSPACED}]")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from core import InputError
-from filters.dedup.signature import MinHashes, permutation_parameters, shingle_hashes
-from pipeline.steps.verdicts.verdict_sets import judged_parts
-from storage import tables
-from storage.store import Store
+from thresher.core import InputError
+from thresher.filters.dedup.signature import MinHashes, permutation_parameters, shingle_hashes
+from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
+from thresher.storage import tables
+from thresher.storage.store import Store
 
 if TYPE_CHECKING:
     from datasketch import LeanMinHash, MinHash

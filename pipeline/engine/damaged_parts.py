@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from core import CorruptData
-from pipeline.engine.step import Part, Step
-from pipeline.terminal.progress import Progress
-from storage.manifest import load_manifest, manifest_name
-from storage.sealed_reading import check_sealed
-from storage.store import Store
+from thresher.core import CorruptData
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.terminal.progress import Progress
+from thresher.storage.manifest import load_manifest, manifest_name
+from thresher.storage.sealed_reading import check_sealed
+from thresher.storage.store import Store
 
 THREADS = 8
 """Hashing releases Python's lock, and a bucket answers many requests at once."""

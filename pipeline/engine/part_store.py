@@ -8,8 +8,8 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
-from core import Conflict, CorruptData, InputError, ThresherError, Unavailable
-from pipeline.engine.messages import (
+from thresher.core import Conflict, CorruptData, InputError, ThresherError, Unavailable
+from thresher.pipeline.engine.messages import (
     CHUNK_BYTES,
     MAX_SPANS,
     ErrorMessage,
@@ -26,7 +26,7 @@ from pipeline.engine.messages import (
     StampObject,
     WriteOutput,
 )
-from storage.manifest import Output
+from thresher.storage.manifest import Output
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer

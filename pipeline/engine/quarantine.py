@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 
-from core import CorruptData
-from pipeline.engine.step import Part, Step
-from storage.store import Store
+from thresher.core import CorruptData
+from thresher.pipeline.engine.step import Part, Step
+from thresher.storage.store import Store
 
 DIRECTORY = "quarantine"
 

@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
-from core import Conflict, InputError, ThresherError, Unavailable
-from pipeline.engine import quarantine
-from pipeline.engine.quarantine import QuarantineMark
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import (
+from thresher.core import Conflict, InputError, ThresherError, Unavailable
+from thresher.pipeline.engine import quarantine
+from thresher.pipeline.engine.quarantine import QuarantineMark
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import (
     OUT_OF_MEMORY,
     Task,
     TaskFailure,
@@ -32,13 +32,13 @@ from pipeline.engine.task import (
     WorkerDeath,
     WorkFunction,
 )
-from pipeline.telemetry.trace_context import trace_context
-from pipeline.terminal.progress import Progress
-from storage.manifest import Manifest, load_manifest, manifest_name, recipe_difference
-from storage.store import Store
+from thresher.pipeline.telemetry.trace_context import trace_context
+from thresher.pipeline.terminal.progress import Progress
+from thresher.storage.manifest import Manifest, load_manifest, manifest_name, recipe_difference
+from thresher.storage.store import Store
 
 if TYPE_CHECKING:
-    from pipeline.engine.local.worker_pool import WorkerPool
+    from thresher.pipeline.engine.local.worker_pool import WorkerPool
 
 ITEM_CRASH_EXIT_CODES = frozenset(
     {

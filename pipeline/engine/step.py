@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from storage.manifest import Input, fingerprint
-from storage.store import Store
+from thresher.storage.manifest import Input, fingerprint
+from thresher.storage.store import Store
 
 if TYPE_CHECKING:
-    from pipeline.engine.part_store import PartStore
+    from thresher.pipeline.engine.part_store import PartStore
 
 
 class Preparation(NamedTuple):

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.telemetry.trace_context import NO_TRACE, TraceContext
-from storage.manifest import Input, Output
-from storage.store import Store
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.telemetry.trace_context import NO_TRACE, TraceContext
+from thresher.storage.manifest import Input, Output
+from thresher.storage.store import Store
 
 NO_ITEM = -1
 OUT_OF_MEMORY = 71

@@ -9,16 +9,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from core import ThresherError
-from pipeline.engine import run_step
-from pipeline.engine.damaged_parts import unseal_damaged
-from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.engine.run_step import StepSummary
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import WorkFunction
-from pipeline.terminal.progress import Progress
-from storage.manifest import Manifest
-from storage.store import Store
+from thresher.core import ThresherError
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.engine.damaged_parts import unseal_damaged
+from thresher.pipeline.engine.local.worker_pool import WorkerPool
+from thresher.pipeline.engine.run_step import StepSummary
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import WorkFunction
+from thresher.pipeline.terminal.progress import Progress
+from thresher.storage.manifest import Manifest
+from thresher.storage.store import Store
 
 
 class DamagedWorkingFiles(ThresherError):

@@ -15,16 +15,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from core import ThresherError, Unavailable
-from frontier import FleetState, Frontier, Stats
-from frontier.fleet_state import ControllerLease, MemberKind
-from pipeline.fleet import fleet_plan, liveness
-from pipeline.fleet.export_schedule import ExportProgress, is_export_due, is_processed, is_sealed
-from pipeline.fleet.fleet_plan import Memory, Observed, Plan, Rules
-from pipeline.fleet.frontier_upkeep import maintain_frontier, recover_dead_workers
-from pipeline.fleet.local_members import Members
-from pipeline.fleet.member_host import SPIDER_CLOSED, MemberTask
-from pipeline.open_project import OpenProject
+from thresher.core import ThresherError, Unavailable
+from thresher.frontier import FleetState, Frontier, Stats
+from thresher.frontier.fleet_state import ControllerLease, MemberKind
+from thresher.pipeline.fleet import fleet_plan, liveness
+from thresher.pipeline.fleet.export_schedule import ExportProgress, is_export_due, is_processed, is_sealed
+from thresher.pipeline.fleet.fleet_plan import Memory, Observed, Plan, Rules
+from thresher.pipeline.fleet.frontier_upkeep import maintain_frontier, recover_dead_workers
+from thresher.pipeline.fleet.local_members import Members
+from thresher.pipeline.fleet.member_host import SPIDER_CLOSED, MemberTask
+from thresher.pipeline.open_project import OpenProject
 
 LOGGER = logging.getLogger(__name__)
 RETRY_S = 2.0

@@ -6,15 +6,15 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import ThresherError
-from crawler.machine.activity import SupervisorChannel
-from crawler.render.chromium.program import find_browser
-from crawler.scheduling.scheduling_settings import SchedulingSettings
-from crawler.spiders import SpiderSpec
-from crawler.worker_config import WorkerConfig
-from frontier import TakeoverError
-from pipeline.fleet import liveness
-from pipeline.open_project import OpenProject
+from thresher.core import ThresherError
+from thresher.crawler.machine.activity import SupervisorChannel
+from thresher.crawler.render.chromium.program import find_browser
+from thresher.crawler.scheduling.scheduling_settings import SchedulingSettings
+from thresher.crawler.spiders import SpiderSpec
+from thresher.crawler.worker_config import WorkerConfig
+from thresher.frontier import TakeoverError
+from thresher.pipeline.fleet import liveness
+from thresher.pipeline.open_project import OpenProject
 
 EXIT_PRESUMED_DEAD = 75
 """Exit code of a worker that others may have taken for dead (EX_TEMPFAIL of sysexits.h)."""
@@ -52,8 +52,8 @@ def worker_config(
     archive_filter = None
     if settings.archive.archive == "kept":
         # Its language model takes a fifth of a second to import, and no other crawl needs it.
-        from filters.models.language_thresholds import require_languages  # noqa: PLC0415
-        from pipeline.steps.page_filter import PageFilter  # noqa: PLC0415
+        from thresher.filters.models.language_thresholds import require_languages  # noqa: PLC0415
+        from thresher.pipeline.steps.page_filter import PageFilter  # noqa: PLC0415
 
         wanted = require_languages(project.config.filters.languages, "filters.languages")
         archive_filter = PageFilter(languages=wanted)
@@ -83,7 +83,7 @@ def run_crawl_worker(config: WorkerConfig, state: Path | None, channel: Supervis
     """Crawl in this process, and end it with the exit code of how that ended. `state` is the directory of the worker's
     lock, if it has one.
     """
-    from crawler.worker import run_worker  # noqa: PLC0415 - the supervisor only starts workers
+    from thresher.crawler.worker import run_worker  # noqa: PLC0415 - the supervisor only starts workers
 
     with nullcontext() if state is None else liveness.hold_worker_lock(state, config.crawl, config.worker):
         try:

@@ -27,29 +27,29 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from core import ThresherError
-from crawler.machine.activity import NO_PAGE
-from crawler.spiders import SpiderSpec
-from crawler.worker_config import STOPPED_AT_ONCE, WorkerConfig
-from frontier import Frontier, Stats
-from frontier.link.connect import connect
-from pipeline import open_crawl
-from pipeline.engine.local.crawl_worker import CrawlWorker, WorkerExit, WorkerFactory, pickle_call
-from pipeline.fleet import liveness
-from pipeline.fleet.crawl_call import (
+from thresher.core import ThresherError
+from thresher.crawler.machine.activity import NO_PAGE
+from thresher.crawler.spiders import SpiderSpec
+from thresher.crawler.worker_config import STOPPED_AT_ONCE, WorkerConfig
+from thresher.frontier import Frontier, Stats
+from thresher.frontier.link.connect import connect
+from thresher.pipeline import open_crawl
+from thresher.pipeline.engine.local.crawl_worker import CrawlWorker, WorkerExit, WorkerFactory, pickle_call
+from thresher.pipeline.fleet import liveness
+from thresher.pipeline.fleet.crawl_call import (
     EXIT_PRESUMED_DEAD,
     EXIT_SPIDER_CLOSED,
     CrawlLimits,
     run_crawl_worker,
     worker_config,
 )
-from pipeline.fleet.crawl_progress import CrawlProgress
-from pipeline.fleet.crawl_summary import CrawlSummary
-from pipeline.fleet.frontier_upkeep import maintain_frontier, recover_dead_workers
-from pipeline.fleet.spider_seeds import add_start_requests
-from pipeline.open_project import OpenProject
-from pipeline.terminal.progress import Progress
-from storage.crawllog.log_reader import LogFollower
+from thresher.pipeline.fleet.crawl_progress import CrawlProgress
+from thresher.pipeline.fleet.crawl_summary import CrawlSummary
+from thresher.pipeline.fleet.frontier_upkeep import maintain_frontier, recover_dead_workers
+from thresher.pipeline.fleet.spider_seeds import add_start_requests
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.terminal.progress import Progress
+from thresher.storage.crawllog.log_reader import LogFollower
 
 POLL_S = 0.5
 MAX_REPLACEMENTS = 5

@@ -3,12 +3,12 @@
 import asyncio
 import time
 
-from frontier import Frontier, GateState, Stats
-from pipeline.terminal.log_text import format_line
-from pipeline.terminal.outage_line import outage_line
-from pipeline.terminal.progress import Progress
-from pipeline.terminal.rate import Rate, format_duration
-from storage.crawllog.log_reader import LogFollower
+from thresher.frontier import Frontier, GateState, Stats
+from thresher.pipeline.terminal.log_text import format_line
+from thresher.pipeline.terminal.outage_line import outage_line
+from thresher.pipeline.terminal.progress import Progress
+from thresher.pipeline.terminal.rate import Rate, format_duration
+from thresher.storage.crawllog.log_reader import LogFollower
 
 MIN_ESTIMATE_S = 1.0
 """Seconds. A shorter estimate of the time left is not shown, because the last pages wait for their retry and not for

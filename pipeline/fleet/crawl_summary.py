@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from frontier import Outcome, Stats
-from pipeline.terminal.reasons import describe, describe_with_code
+from thresher.frontier import Outcome, Stats
+from thresher.pipeline.terminal.reasons import describe, describe_with_code
 
 REASONS_SHOWN = 5
 """Number of reasons that are named, most frequent first. The log has them all."""

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from core import InputError
-from pipeline.configuration import Config
-from pipeline.engine import quarantine
-from pipeline.fleet_settings import FleetSettings
-from pipeline.steps import process
-from storage.archive.open_files import open_archive_files
-from storage.manifest import manifest_name
-from storage.store import Store
+from thresher.core import InputError
+from thresher.pipeline.configuration import Config
+from thresher.pipeline.engine import quarantine
+from thresher.pipeline.fleet_settings import FleetSettings
+from thresher.pipeline.steps import process
+from thresher.storage.archive.open_files import open_archive_files
+from thresher.storage.manifest import manifest_name
+from thresher.storage.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,27 +12,27 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
-from core import InputError
-from crawler.spiders import SpiderSpec
-from crawler.spiders.spider_spec import source_digest
-from crawler.worker_config import STOPPED_AT_ONCE
-from frontier import Frontier
-from frontier.fleet_state import MAX_MEMBERS, MemberKind
-from frontier.link.connect import connect
-from pipeline import open_crawl
-from pipeline.configuration import Config
-from pipeline.engine.local.crawl_worker import pickle_call
-from pipeline.engine.ray.actors import installed_build
-from pipeline.fleet import liveness
-from pipeline.fleet.controller import Controller, ControllerOptions, FleetTimes, StopSignal
-from pipeline.fleet.crawl_call import CrawlLimits, run_crawl_worker, worker_config
-from pipeline.fleet.local_members import LocalMembers, Members
-from pipeline.fleet.member_call import ExportFunction, run_exporter, run_processor
-from pipeline.fleet.member_host import MemberTask
-from pipeline.fleet.ray_members import ray_members
-from pipeline.fleet.spider_seeds import add_start_requests
-from pipeline.open_project import EMBEDDED, OpenProject
-from shards.tokenizer import TokenizerFile, load_tokenizer_file
+from thresher.core import InputError
+from thresher.crawler.spiders import SpiderSpec
+from thresher.crawler.spiders.spider_spec import source_digest
+from thresher.crawler.worker_config import STOPPED_AT_ONCE
+from thresher.frontier import Frontier
+from thresher.frontier.fleet_state import MAX_MEMBERS, MemberKind
+from thresher.frontier.link.connect import connect
+from thresher.pipeline import open_crawl
+from thresher.pipeline.configuration import Config
+from thresher.pipeline.engine.local.crawl_worker import pickle_call
+from thresher.pipeline.engine.ray.actors import installed_build
+from thresher.pipeline.fleet import liveness
+from thresher.pipeline.fleet.controller import Controller, ControllerOptions, FleetTimes, StopSignal
+from thresher.pipeline.fleet.crawl_call import CrawlLimits, run_crawl_worker, worker_config
+from thresher.pipeline.fleet.local_members import LocalMembers, Members
+from thresher.pipeline.fleet.member_call import ExportFunction, run_exporter, run_processor
+from thresher.pipeline.fleet.member_host import MemberTask
+from thresher.pipeline.fleet.ray_members import ray_members
+from thresher.pipeline.fleet.spider_seeds import add_start_requests
+from thresher.pipeline.open_project import EMBEDDED, OpenProject
+from thresher.shards.tokenizer import TokenizerFile, load_tokenizer_file
 
 SECTIONS_OF_VERSION = ("project", "crawler", "filters", "dedup")
 """Sections of thresher.toml that decide what a member does. Numbers of members do not."""

@@ -17,8 +17,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from frontier.fleet_state import KINDS, FleetState, Member, MemberKind
-from pipeline.fleet_settings import Limits
+from thresher.frontier.fleet_state import KINDS, FleetState, Member, MemberKind
+from thresher.pipeline.fleet_settings import Limits
 
 PREEMPTIBLE: tuple[MemberKind, ...] = ("crawler", "processor")
 CONCURRENCY = 64

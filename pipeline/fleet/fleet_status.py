@@ -5,10 +5,10 @@ from typing import Any
 
 from rich.table import Table
 
-from frontier import FleetState, Member
-from frontier.fleet_state import KINDS, MemberKind
-from pipeline.terminal.byte_text import byte_text
-from pipeline.terminal.rate import format_duration
+from thresher.frontier import FleetState, Member
+from thresher.frontier.fleet_state import KINDS, MemberKind
+from thresher.pipeline.terminal.byte_text import byte_text
+from thresher.pipeline.terminal.rate import format_duration
 
 
 def is_as_wanted(state: FleetState) -> bool:

@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from types import MappingProxyType
 from uuid import uuid4
 
-from core import ThresherError
-from crawler.replay.outbox import OutboxRelay
-from crawler.replay.replay import recover
-from frontier import Frontier
-from pipeline.fleet import liveness
-from pipeline.open_project import OpenProject
+from thresher.core import ThresherError
+from thresher.crawler.replay.outbox import OutboxRelay
+from thresher.crawler.replay.replay import recover
+from thresher.frontier import Frontier
+from thresher.pipeline.fleet import liveness
+from thresher.pipeline.open_project import OpenProject
 
 
 @asynccontextmanager

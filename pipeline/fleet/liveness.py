@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from frontier import Frontier
+from thresher.frontier import Frontier
 
 WORKER_TTL_S = 30.0
 """Seconds for which a worker counts as alive after a heartbeat. It sends one every third of this time."""

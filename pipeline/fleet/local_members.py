@@ -10,8 +10,8 @@ import socket
 from collections.abc import Collection
 from typing import Protocol
 
-from frontier.verbs.fleet import Fleet
-from pipeline.fleet.member_host import MemberHost, MemberTask
+from thresher.frontier.verbs.fleet import Fleet
+from thresher.pipeline.fleet.member_host import MemberHost, MemberTask
 
 LOGGER = logging.getLogger(__name__)
 

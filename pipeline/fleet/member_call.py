@@ -8,17 +8,17 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from types import FrameType
 
-from core import InputError, ThresherError
-from crawler.machine.activity import SupervisorChannel
-from crawler.worker_config import STOPPED_AT_ONCE
-from frontier import Frontier
-from frontier.link.connect import connect
-from pipeline.configuration import Config
-from pipeline.engine.local.worker_pool import WorkerPool, local_worker_pool
-from pipeline.open_project import OpenProject
-from pipeline.steps.follow import Sharing, follow
-from pipeline.terminal.progress import Progress, SilentProgress
-from shards.tokenizer import TokenizerFile
+from thresher.core import InputError, ThresherError
+from thresher.crawler.machine.activity import SupervisorChannel
+from thresher.crawler.worker_config import STOPPED_AT_ONCE
+from thresher.frontier import Frontier
+from thresher.frontier.link.connect import connect
+from thresher.pipeline.configuration import Config
+from thresher.pipeline.engine.local.worker_pool import WorkerPool, local_worker_pool
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.steps.follow import Sharing, follow
+from thresher.pipeline.terminal.progress import Progress, SilentProgress
+from thresher.shards.tokenizer import TokenizerFile
 
 ExportFunction = Callable[[OpenProject, str, str, TokenizerFile, WorkerPool, Progress], None]
 """`pipeline.recipe.export_crawl`: a function of a module, because it travels to the exporter's process by name."""

@@ -15,13 +15,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from core import ThresherError
-from crawler.worker_config import STOPPED_AT_ONCE
-from frontier.fleet_state import Member, MemberEnd, MemberKind, MemberState, Order
-from frontier.verbs.fleet import Fleet
-from isolation.process_usage import usage
-from pipeline.engine.local.crawl_worker import LocalCrawlWorker, WorkerExit
-from pipeline.fleet.crawl_call import EXIT_PRESUMED_DEAD, EXIT_SPIDER_CLOSED
+from thresher.core import ThresherError
+from thresher.crawler.worker_config import STOPPED_AT_ONCE
+from thresher.frontier.fleet_state import Member, MemberEnd, MemberKind, MemberState, Order
+from thresher.frontier.verbs.fleet import Fleet
+from thresher.isolation.process_usage import usage
+from thresher.pipeline.engine.local.crawl_worker import LocalCrawlWorker, WorkerExit
+from thresher.pipeline.fleet.crawl_call import EXIT_PRESUMED_DEAD, EXIT_SPIDER_CLOSED
 
 LOGGER = logging.getLogger(__name__)
 POLL_S = 0.25

@@ -15,16 +15,16 @@ from contextlib import contextmanager, suppress
 from types import ModuleType
 from typing import Any
 
-from core import ThresherError, Unavailable
-from frontier import Frontier
-from frontier.fleet_state import MemberEnd
-from frontier.link.call import Link
-from frontier.link.connect import connect
-from pipeline.engine.ray.actors import NodeRequirements, installed_build, machine_id
-from pipeline.engine.ray.ray_cluster import cpu_count, ray_connection
-from pipeline.engine.ray.ray_crawl_worker import visible_file
-from pipeline.fleet.member_host import MemberHost, MemberTask
-from storage.store import Store
+from thresher.core import ThresherError, Unavailable
+from thresher.frontier import Frontier
+from thresher.frontier.fleet_state import MemberEnd
+from thresher.frontier.link.call import Link
+from thresher.frontier.link.connect import connect
+from thresher.pipeline.engine.ray.actors import NodeRequirements, installed_build, machine_id
+from thresher.pipeline.engine.ray.ray_cluster import cpu_count, ray_connection
+from thresher.pipeline.engine.ray.ray_crawl_worker import visible_file
+from thresher.pipeline.fleet.member_host import MemberHost, MemberTask
+from thresher.storage.store import Store
 
 RETRY_S = 2.0
 

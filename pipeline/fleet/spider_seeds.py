@@ -4,11 +4,11 @@ The spider's code runs in a process of its own, as it does in workers, so none o
 Known URLs change nothing: a crawl that is run again continues.
 """
 
-from core import ThresherError
-from crawler.spiders import SpiderSpec
-from crawler.spiders.start_requests import add_start_requests as add_starts
-from pipeline.engine.local.crawl_worker import LocalCrawlWorker, pickle_call
-from pipeline.open_project import OpenProject
+from thresher.core import ThresherError
+from thresher.crawler.spiders import SpiderSpec
+from thresher.crawler.spiders.start_requests import add_start_requests as add_starts
+from thresher.pipeline.engine.local.crawl_worker import LocalCrawlWorker, pickle_call
+from thresher.pipeline.open_project import OpenProject
 
 
 def add_start_requests(project: OpenProject, crawl: str, address: str, spider: SpiderSpec) -> None:

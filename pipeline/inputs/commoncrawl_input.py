@@ -17,29 +17,29 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from core import Conflict, InputError
-from crawler.user_agent import user_agent
-from pipeline.configuration import Config
-from pipeline.inputs.commoncrawl_selection import (
+from thresher.core import Conflict, InputError
+from thresher.crawler.user_agent import user_agent
+from thresher.pipeline.configuration import Config
+from thresher.pipeline.inputs.commoncrawl_selection import (
     CommonCrawlSelection,
     IndexName,
     index_selection,
     selected_paths,
 )
-from pipeline.inputs.ingest import IngestResult, IngestSummary, ingest
-from pipeline.inputs.locate import InputFile
-from pipeline.terminal.progress import Progress
-from storage.archive.open_files import INDEX_SUFFIX, STEP, STEP_NAME
-from storage.commoncrawl import row_results
-from storage.commoncrawl.batch import ROWS, BatchResult, batch_digest, batches, fetch_batch
-from storage.commoncrawl.index import columnar, zipnum
-from storage.commoncrawl.index.row import CrawlIndexRow
-from storage.commoncrawl.index.selection import Selection
-from storage.commoncrawl.transport.http_source import HttpSource
-from storage.commoncrawl.transport.source import FileSource
-from storage.commoncrawl.transport.source_client import SourceClient, pieces
-from storage.inputs.origin import PASSED_OVER, passed_over
-from storage.manifest import (
+from thresher.pipeline.inputs.ingest import IngestResult, IngestSummary, ingest
+from thresher.pipeline.inputs.locate import InputFile
+from thresher.pipeline.terminal.progress import Progress
+from thresher.storage.archive.open_files import INDEX_SUFFIX, STEP, STEP_NAME
+from thresher.storage.commoncrawl import row_results
+from thresher.storage.commoncrawl.batch import ROWS, BatchResult, batch_digest, batches, fetch_batch
+from thresher.storage.commoncrawl.index import columnar, zipnum
+from thresher.storage.commoncrawl.index.row import CrawlIndexRow
+from thresher.storage.commoncrawl.index.selection import Selection
+from thresher.storage.commoncrawl.transport.http_source import HttpSource
+from thresher.storage.commoncrawl.transport.source import FileSource
+from thresher.storage.commoncrawl.transport.source_client import SourceClient, pieces
+from thresher.storage.inputs.origin import PASSED_OVER, passed_over
+from thresher.storage.manifest import (
     JSON,
     Manifest,
     fingerprint,
@@ -49,9 +49,9 @@ from storage.manifest import (
     put_output,
     seal,
 )
-from storage.spool import spool_file
-from storage.store import Store
-from storage.warc import cdxj
+from thresher.storage.spool import spool_file
+from thresher.storage.store import Store
+from thresher.storage.warc import cdxj
 
 SELECTION_NAME = "selection"
 SELECTION = f"{SELECTION_NAME}@1"
@@ -281,7 +281,7 @@ def _source(config: Config) -> FileSource:
     parts = urlsplit(base)
     if parts.scheme == "s3":
         # The client takes most of a second to import.
-        from storage.commoncrawl.transport.s3_source import S3Source  # noqa: PLC0415
+        from thresher.storage.commoncrawl.transport.s3_source import S3Source  # noqa: PLC0415
 
         return S3Source(parts.netloc, parts.path, name)
     return HttpSource(base, name)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from core import InputError
-from frontier import InvalidUrl, canonicalize
-from storage.commoncrawl import paths
-from storage.commoncrawl.file_names import SCHEME, address, paths_list
-from storage.commoncrawl.index.selection import DEFAULT_STATUSES, Selection
+from thresher.core import InputError
+from thresher.frontier import InvalidUrl, canonicalize
+from thresher.storage.commoncrawl import paths
+from thresher.storage.commoncrawl.file_names import SCHEME, address, paths_list
+from thresher.storage.commoncrawl.index.selection import DEFAULT_STATUSES, Selection
 
 if TYPE_CHECKING:
-    from storage.commoncrawl.transport.source_client import SourceClient
+    from thresher.storage.commoncrawl.transport.source_client import SourceClient
 
 IndexName = Literal["cdx", "columnar"]
 

@@ -18,22 +18,22 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Literal, TypedDict
 
-from core import Failure, InputError, failure_boundary
-from pipeline.inputs.inventory import Inventory, InventoryEntry
-from pipeline.inputs.locate import InputFile
-from storage.archive.open_files import STEP_NAME
-from storage.archive.reseal import read_contents, seal_contents
-from storage.inputs import shared_archive
-from storage.inputs.indexes import IndexFileError
-from storage.inputs.input_kinds import COMPRESSED, InputKind, detect_kind, input_kinds, read_items
-from storage.inputs.origin import Origin, passed_over, require_same_reading
-from storage.inputs.shared_archive import SMALL, SharedArchive
-from storage.inputs.table_files.columns import DEFAULT_COLUMNS, Columns
-from storage.inputs.volumes import DEFAULT_SIZE, VolumeSize, ingest_volumes
-from storage.manifest import JSON, Manifest, digest, load_manifest, manifest_name, put_output
-from storage.store import Store
-from storage.warc.members import LZ4, PLAIN, ZSTD
-from storage.warc.records import DAMAGED, MANY_RECORDS, page_records
+from thresher.core import Failure, InputError, failure_boundary
+from thresher.pipeline.inputs.inventory import Inventory, InventoryEntry
+from thresher.pipeline.inputs.locate import InputFile
+from thresher.storage.archive.open_files import STEP_NAME
+from thresher.storage.archive.reseal import read_contents, seal_contents
+from thresher.storage.inputs import shared_archive
+from thresher.storage.inputs.indexes import IndexFileError
+from thresher.storage.inputs.input_kinds import COMPRESSED, InputKind, detect_kind, input_kinds, read_items
+from thresher.storage.inputs.origin import Origin, passed_over, require_same_reading
+from thresher.storage.inputs.shared_archive import SMALL, SharedArchive
+from thresher.storage.inputs.table_files.columns import DEFAULT_COLUMNS, Columns
+from thresher.storage.inputs.volumes import DEFAULT_SIZE, VolumeSize, ingest_volumes
+from thresher.storage.manifest import JSON, Manifest, digest, load_manifest, manifest_name, put_output
+from thresher.storage.store import Store
+from thresher.storage.warc.members import LZ4, PLAIN, ZSTD
+from thresher.storage.warc.records import DAMAGED, MANY_RECORDS, page_records
 
 SUFFIXES: Mapping[bytes, str] = {PLAIN: ".warc", ZSTD: ".warc.zst", LZ4: ".warc.lz4"}
 """Suffix of a copied file by its first bytes. A file with other first bytes is gzip."""

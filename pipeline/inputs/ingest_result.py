@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
-from pipeline.inputs.ingest import IngestOptions, IngestResult, IngestSummary, ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.open_project import OpenProject
-from pipeline.terminal.output import echo, print_result
-from pipeline.terminal.progress import stderr_progress
-from pipeline.terminal.reasons import counted
-from storage.store import Store
+from thresher.pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
+from thresher.pipeline.inputs.ingest import IngestOptions, IngestResult, IngestSummary, ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.terminal.output import echo, print_result
+from thresher.pipeline.terminal.progress import stderr_progress
+from thresher.pipeline.terminal.reasons import counted
+from thresher.storage.store import Store
 
 if TYPE_CHECKING:
-    from pipeline.inputs.commoncrawl_input import SelectionSummary
+    from thresher.pipeline.inputs.commoncrawl_input import SelectionSummary
 
 MAX_SINGLE_LINES = 20
 """Up to this many small files or index files get a line each. More share one line."""
@@ -40,7 +40,7 @@ def run_commoncrawl(
     project: OpenProject, source: str, inputs: Iterable[str], selection: CommonCrawlSelection, as_json: bool
 ) -> None:
     """Ingest a selection of Common Crawl, and print the result. End with exit code 2 if a file was refused."""
-    from pipeline.inputs import commoncrawl_input  # noqa: PLC0415 - imports HTTP and S3; files need neither
+    from thresher.pipeline.inputs import commoncrawl_input  # noqa: PLC0415 - imports HTTP and S3; files need neither
 
     project.store.sweep()
     progress = stderr_progress()

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from storage.archive.open_files import STEP_NAME
-from storage.inputs import shared_archive
-from storage.manifest import JSON, Manifest, manifests
-from storage.store import Store
+from thresher.storage.archive.open_files import STEP_NAME
+from thresher.storage.inputs import shared_archive
+from thresher.storage.manifest import JSON, Manifest, manifests
+from thresher.storage.store import Store
 
 _TABLE = """
 CREATE TABLE known (identity TEXT PRIMARY KEY, name TEXT, stem TEXT, counts TEXT, read_options TEXT) WITHOUT ROWID;

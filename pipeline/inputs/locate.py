@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from core import InputError
-from storage.inputs.dumps.stackexchange import HOST
-from storage.location import open_store as store_at
-from storage.spool import spool_file
-from storage.store import Store
+from thresher.core import InputError
+from thresher.storage.inputs.dumps.stackexchange import HOST
+from thresher.storage.location import open_store as store_at
+from thresher.storage.spool import spool_file
+from thresher.storage.store import Store
 
 S3_SCHEME = "s3://"
 DERIVED_DIRECTORIES = frozenset(

@@ -13,18 +13,18 @@ from collections.abc import Iterator, Mapping
 
 from fastwarc.warc import ArchiveIterator
 
-from core import CorruptData, InputError
-from pipeline.integrity.revisit_references import RevisitReferences
-from pipeline.steps.process import archive_outputs
-from storage.inputs.origin import PASSED_OVER
-from storage.manifest import Manifest, Output
-from storage.store import Store
-from storage.warc import cdxj
-from storage.warc.exchange_records import sha1
-from storage.warc.members import Member
-from storage.warc.payload import decode_chunked
-from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read_records
-from storage.warc.validator import HTTP_HEAD, check_record
+from thresher.core import CorruptData, InputError
+from thresher.pipeline.integrity.revisit_references import RevisitReferences
+from thresher.pipeline.steps.process import archive_outputs
+from thresher.storage.inputs.origin import PASSED_OVER
+from thresher.storage.manifest import Manifest, Output
+from thresher.storage.store import Store
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.exchange_records import sha1
+from thresher.storage.warc.members import Member
+from thresher.storage.warc.payload import decode_chunked
+from thresher.storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read_records
+from thresher.storage.warc.validator import HTTP_HEAD, check_record
 
 MAX_FAULTS_NAMED = 20
 """Faults of one file that are named one by one. Further faults are only counted."""

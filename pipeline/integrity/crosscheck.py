@@ -23,17 +23,17 @@ from warcio.bufferedreaders import ChunkedDataException, ChunkedDataReader
 from warcio.exceptions import ArchiveLoadFailed
 from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersParserException
 
-from core import InputError
-from pipeline.integrity.findings import CrossCheck
-from pipeline.steps.process import archive_outputs
-from storage.inputs.origin import PASSED_OVER
-from storage.manifest import Manifest
-from storage.store import Store
-from storage.warc.dropped import DROPPED
-from storage.warc.exchange_records import PAYLOAD_SHA256
-from storage.warc.members import BROKEN, CUT_OFF, GZIP, NO_RECORD, PLAIN, Member
-from storage.warc.payload import BROKEN_CHUNKS, TOO_LONG
-from storage.warc.records import DAMAGED, MANY_RECORDS, NO_HEAD, WRONG_LENGTH, block_of, read_records
+from thresher.core import InputError
+from thresher.pipeline.integrity.findings import CrossCheck
+from thresher.pipeline.steps.process import archive_outputs
+from thresher.storage.inputs.origin import PASSED_OVER
+from thresher.storage.manifest import Manifest
+from thresher.storage.store import Store
+from thresher.storage.warc.dropped import DROPPED
+from thresher.storage.warc.exchange_records import PAYLOAD_SHA256
+from thresher.storage.warc.members import BROKEN, CUT_OFF, GZIP, NO_RECORD, PLAIN, Member
+from thresher.storage.warc.payload import BROKEN_CHUNKS, TOO_LONG
+from thresher.storage.warc.records import DAMAGED, MANY_RECORDS, NO_HEAD, WRONG_LENGTH, block_of, read_records
 
 CHUNK_BYTES = 1 << 20
 """Bytes read at a time."""

@@ -6,9 +6,9 @@
    again, and nothing else. `recipe.json`, which identifies the directory, is written again at once.
 """
 
-from core import CorruptData, InputError
-from pipeline.integrity.findings import VerifyResult
-from pipeline.steps.export_directory import (
+from thresher.core import CorruptData, InputError
+from thresher.pipeline.integrity.findings import VerifyResult
+from thresher.pipeline.steps.export_directory import (
     CLAIM_FILE,
     MANIFEST_FILE,
     claim_bytes,
@@ -16,12 +16,12 @@ from pipeline.steps.export_directory import (
     output_store,
     write_lock,
 )
-from pipeline.terminal.progress import Progress
-from shards.dataset import Dataset, ShardFile, SideFile
-from shards.formats.registry import FORMATS
-from storage import tables
-from storage.manifest import Output
-from storage.store import Store
+from thresher.pipeline.terminal.progress import Progress
+from thresher.shards.dataset import Dataset, ShardFile, SideFile
+from thresher.shards.formats.registry import FORMATS
+from thresher.storage import tables
+from thresher.storage.manifest import Output
+from thresher.storage.store import Store
 
 
 def verify_dataset(uri: str, progress: Progress) -> VerifyResult:

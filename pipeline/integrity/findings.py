@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from storage.manifest import Manifest
+from thresher.storage.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ garbage, with one exception: a running attempt may have found an equal output of
 from collections.abc import Iterator
 from itertools import chain
 
-from core import CorruptData
-from pipeline.dedup_index import index_state
-from pipeline.steps.cuts import cut_results
-from storage.store import Store
+from thresher.core import CorruptData
+from thresher.pipeline.dedup_index import index_state
+from thresher.pipeline.steps.cuts import cut_results
+from thresher.storage.store import Store
 
 GRACE_MS = 3_600_000
 STEP_OF_DIRECTORY = {

@@ -16,20 +16,20 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from core import CorruptData, InputError
-from frontier import Frontier, Stats
-from pipeline.integrity.revisit_references import RevisitReferences
-from pipeline.open_crawl import Every, ask_project
-from pipeline.open_project import OpenProject
-from storage.archive.open_files import WARC, open_archive_files, open_files, snapshot
-from storage.crawllog import log_line
-from storage.crawllog.log_line import UNLOGGED, LogLine
-from storage.crawllog.log_writer import LOST_STEP
-from storage.crawllog.log_writer import STEP_NAME as LOG
-from storage.manifest import Manifest, load_manifest, manifest_name, manifests
-from storage.storage_id import read_storage_id
-from storage.store import Store
-from storage.warc.records import DAMAGED, read_records
+from thresher.core import CorruptData, InputError
+from thresher.frontier import Frontier, Stats
+from thresher.pipeline.integrity.revisit_references import RevisitReferences
+from thresher.pipeline.open_crawl import Every, ask_project
+from thresher.pipeline.open_project import OpenProject
+from thresher.storage.archive.open_files import WARC, open_archive_files, open_files, snapshot
+from thresher.storage.crawllog import log_line
+from thresher.storage.crawllog.log_line import UNLOGGED, LogLine
+from thresher.storage.crawllog.log_writer import LOST_STEP
+from thresher.storage.crawllog.log_writer import STEP_NAME as LOG
+from thresher.storage.manifest import Manifest, load_manifest, manifest_name, manifests
+from thresher.storage.storage_id import read_storage_id
+from thresher.storage.store import Store
+from thresher.storage.warc.records import DAMAGED, read_records
 
 ANSWERED_OUTCOMES = ("fetched", "unchanged", "redirected", "gone")
 """Outcomes of pages that got a response: each has a record."""

@@ -21,24 +21,24 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 
-from core import CorruptData, InputError
-from pipeline.dedup_index import index_state
-from pipeline.integrity import audit, reconcile
-from pipeline.integrity.findings import CrossCheck, VerifyResult
-from pipeline.integrity.garbage import collect, unsealed_outputs
-from pipeline.integrity.revisit_references import RevisitReferences
-from pipeline.steps.cuts import cut_results
-from pipeline.steps.process import archive_outputs
-from pipeline.terminal.progress import Progress
-from storage import run, storage_id
-from storage.archive import reseal
-from storage.archive.open_files import STEP, STEP_NAME, crawls_with_open_files
-from storage.archive.recovery import recoverable_files
-from storage.crawllog import log_writer as log
-from storage.inputs.origin import PASSED_OVER
-from storage.manifest import Manifest, Output, load_manifest, manifest_name, stored_digest
-from storage.store import Store
-from storage.warc.compression import stem
+from thresher.core import CorruptData, InputError
+from thresher.pipeline.dedup_index import index_state
+from thresher.pipeline.integrity import audit, reconcile
+from thresher.pipeline.integrity.findings import CrossCheck, VerifyResult
+from thresher.pipeline.integrity.garbage import collect, unsealed_outputs
+from thresher.pipeline.integrity.revisit_references import RevisitReferences
+from thresher.pipeline.steps.cuts import cut_results
+from thresher.pipeline.steps.process import archive_outputs
+from thresher.pipeline.terminal.progress import Progress
+from thresher.storage import run, storage_id
+from thresher.storage.archive import reseal
+from thresher.storage.archive.open_files import STEP, STEP_NAME, crawls_with_open_files
+from thresher.storage.archive.recovery import recoverable_files
+from thresher.storage.crawllog import log_writer as log
+from thresher.storage.inputs.origin import PASSED_OVER
+from thresher.storage.manifest import Manifest, Output, load_manifest, manifest_name, stored_digest
+from thresher.storage.store import Store
+from thresher.storage.warc.compression import stem
 
 REPRODUCIBLE_STEPS = (
     "process",
@@ -93,7 +93,7 @@ def verify_storage(
             if step == STEP_NAME and (changed or reconcile.is_loss_accepted(manifest)):
                 accepted.add(archive_outputs(manifest.outputs)[0].name)
             if step == STEP_NAME and is_deep and not changed:
-                from pipeline.integrity.crosscheck import cross_check_archive  # noqa: PLC0415 - warcio is slow to import
+                from thresher.pipeline.integrity.crosscheck import cross_check_archive  # noqa: PLC0415 - warcio is slow to import
 
                 cross = cross.plus(cross_check_archive(store, manifest))
             damage.extend(f"{name}: {fault}" for fault in faults)
@@ -220,7 +220,7 @@ def _faults(
         if output in changed:
             yield _change(store, output)
         elif output.name.endswith(".parquet"):
-            from storage import tables  # noqa: PLC0415 - a crawl that was not processed has no table
+            from thresher.storage import tables  # noqa: PLC0415 - a crawl that was not processed has no table
 
             yield from _with_read_errors(tables.faults(store, output))
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import typer
 
-from core import InputError, Unavailable
-from pipeline.integrity.findings import VerifyResult
-from pipeline.open_project import OpenProject
-from pipeline.terminal.output import echo, print_result
-from pipeline.terminal.progress import Progress, stderr_progress
+from thresher.core import InputError, Unavailable
+from thresher.pipeline.integrity.findings import VerifyResult
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.terminal.output import echo, print_result
+from thresher.pipeline.terminal.progress import Progress, stderr_progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ def run_verify(directory: Path, options: VerifyOptions, as_json: bool) -> None:
 
 
 def _verify_dataset(uri: str, options: VerifyOptions, progress: Progress) -> VerifyResult:
-    from pipeline.integrity import export_audit  # noqa: PLC0415 - a dataset needs no project
+    from thresher.pipeline.integrity import export_audit  # noqa: PLC0415 - a dataset needs no project
 
     found = export_audit.verify_dataset(uri, progress)
     if options.repair and found.damage and (removed := export_audit.repair_dataset(uri)):
@@ -55,8 +55,8 @@ def _verify_dataset(uri: str, options: VerifyOptions, progress: Progress) -> Ver
 def _verify_storage(
     project: OpenProject, options: VerifyOptions, progress: Progress
 ) -> tuple[VerifyResult, list[str]]:
-    from pipeline import catalog_refresh  # noqa: PLC0415 - as above
-    from pipeline.integrity import reconcile, verify  # noqa: PLC0415
+    from thresher.pipeline import catalog_refresh  # noqa: PLC0415 - as above
+    from thresher.pipeline.integrity import reconcile, verify  # noqa: PLC0415
 
     settled: Mapping[str, int] = {}
     lost: list[str] = []

@@ -15,14 +15,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from core import InputError, Unavailable
-from frontier import CrawlFigures, Frontier, WorkerFigures
-from pipeline.domains import domain_of
-from pipeline.open_crawl import ask_project
-from pipeline.open_project import OpenProject
-from pipeline.prices import Prices
-from storage.crawllog.log_reader import read_in_order
-from storage.storage_id import read_storage_id
+from thresher.core import InputError, Unavailable
+from thresher.frontier import CrawlFigures, Frontier, WorkerFigures
+from thresher.pipeline.domains import domain_of
+from thresher.pipeline.open_crawl import ask_project
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.prices import Prices
+from thresher.storage.crawllog.log_reader import read_in_order
+from thresher.storage.storage_id import read_storage_id
 
 GIB = 1 << 30
 MILLION = 1_000_000

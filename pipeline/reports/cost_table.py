@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.reports.cost import DomainCost, ProjectCost, Usage, money
-from pipeline.terminal.byte_text import byte_text
+from thresher.pipeline.reports.cost import DomainCost, ProjectCost, Usage, money
+from thresher.pipeline.terminal.byte_text import byte_text
 
 COLUMNS = ("CPU", "received", "read", "written", "stored", "cost", "a month")
 

@@ -5,9 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.open_project import OpenProject
-from storage.directory_store import DirectoryStore
-from storage.spool import open_spool
+from thresher.pipeline.open_project import OpenProject
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.spool import open_spool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

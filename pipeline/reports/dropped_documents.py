@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core import InputError
-from filters.thresholds import Threshold, thresholds_of
-from pipeline.steps.records.rule_set import rules_in
-from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
-from storage import tables
-from storage.store import Store
+from thresher.core import InputError
+from thresher.filters.thresholds import Threshold, thresholds_of
+from thresher.pipeline.steps.records.rule_set import rules_in
+from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
+from thresher.storage import tables
+from thresher.storage.store import Store
 
 EXCERPT = 300
 """Characters of the text that are shown."""

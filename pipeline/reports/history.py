@@ -17,23 +17,23 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core import InputError, RecordRef, Url, document_id
-from frontier import Frontier, HostSwitch, InvalidUrl, UrlState, canonicalize
-from frontier.page_key import page_key
-from frontier.policy import OFF
-from pipeline.open_crawl import ask_project
-from pipeline.open_project import OpenProject
-from pipeline.steps import dedup
-from pipeline.steps.cuts import cut_results
-from pipeline.steps.process import NAME, archive_outputs
-from storage import tables
-from storage.crawllog.log_line import LogLine
-from storage.crawllog.log_reader import has_log, read_in_order
-from storage.manifest import Manifest, manifests
-from storage.sealed_reading import SealedObject
-from storage.store import Store
-from storage.warc.cdxj import CdxjRow
-from storage.warc.cdxj import read as read_cdxj
+from thresher.core import InputError, RecordRef, Url, document_id
+from thresher.frontier import Frontier, HostSwitch, InvalidUrl, UrlState, canonicalize
+from thresher.frontier.page_key import page_key
+from thresher.frontier.policy import OFF
+from thresher.pipeline.open_crawl import ask_project
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.steps import dedup
+from thresher.pipeline.steps.cuts import cut_results
+from thresher.pipeline.steps.process import NAME, archive_outputs
+from thresher.storage import tables
+from thresher.storage.crawllog.log_line import LogLine
+from thresher.storage.crawllog.log_reader import has_log, read_in_order
+from thresher.storage.manifest import Manifest, manifests
+from thresher.storage.sealed_reading import SealedObject
+from thresher.storage.store import Store
+from thresher.storage.warc.cdxj import CdxjRow
+from thresher.storage.warc.cdxj import read as read_cdxj
 
 LOGGER = logging.getLogger(__name__)
 MAX_LOG_LINES = 10

@@ -5,10 +5,10 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from pipeline.steps.records.edited_texts import with_edits
-from pipeline.steps.verdicts.verdict_sets import judged_parts
-from storage import tables
-from storage.store import Store
+from thresher.pipeline.steps.records.edited_texts import with_edits
+from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
+from thresher.storage import tables
+from thresher.storage.store import Store
 
 
 def kept_documents(store: Store, sources: Iterable[str], verdict_set: str = "") -> Iterator[dict[str, Any]]:

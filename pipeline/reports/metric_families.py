@@ -7,7 +7,7 @@ names only. No label holds a URL or a host: the number of series depends on the 
 from dataclasses import dataclass
 from typing import Literal
 
-from storage.cache.cache_counters import METRICS as CACHE_METRICS
+from thresher.storage.cache.cache_counters import METRICS as CACHE_METRICS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

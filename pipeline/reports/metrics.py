@@ -12,15 +12,15 @@ from typing import Any
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from core import Unavailable
-from core.call_times import BUCKETS_S
-from frontier import CrawlFigures, WorkerFigures, WorkerReport
-from pipeline.open_project import OpenProject
-from pipeline.reports import status
-from pipeline.reports.cost import ProjectCost, cost_of, money
-from pipeline.reports.metric_families import BY_NAME, FAMILIES
-from storage.cache.cache_counters import METRICS as CACHE_METRICS
-from storage.cache.cache_counters import CacheStats
+from thresher.core import Unavailable
+from thresher.core.call_times import BUCKETS_S
+from thresher.frontier import CrawlFigures, WorkerFigures, WorkerReport
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.reports import status
+from thresher.pipeline.reports.cost import ProjectCost, cost_of, money
+from thresher.pipeline.reports.metric_families import BY_NAME, FAMILIES
+from thresher.storage.cache.cache_counters import METRICS as CACHE_METRICS
+from thresher.storage.cache.cache_counters import CacheStats
 
 RECORDS = ("archived", "processed", "kept")
 URLS = ("waiting", "later", "leased", "tail", "scheduled")

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from core import InputError
-from shards.dataset import Dataset
-from shards.mix import Mix
+from thresher.core import InputError
+from thresher.shards.dataset import Dataset
+from thresher.shards.mix import Mix
 
 
 def check_plot(path: Path, mix: Mix | None) -> None:

@@ -7,7 +7,7 @@ change it. But the usual causes are a wrong threshold, a wrong language, or an e
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipeline.funnel import Funnel, Stage
+from thresher.pipeline.funnel import Funnel, Stage
 
 FAR = 3.0
 """A share is far outside if it is less than this part of the lower end, if it is more than so many times the upper end,

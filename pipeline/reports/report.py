@@ -5,18 +5,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core import InputError
-from filters.dedup.dedup_versions import CUT_KINDS
-from pipeline.funnel import EARLY_RULE, REMOVAL_KINDS, Funnel, Stage, TokenCounts, make_funnel
-from pipeline.open_project import OpenProject
-from pipeline.reports.published_bands import flags
-from pipeline.steps import dedup
-from pipeline.steps.cuts import cut_results
-from pipeline.steps.records.rule_set import rule_names
-from pipeline.steps.verdicts.verdict_sets import judged_parts
-from pipeline.terminal.byte_text import byte_text
-from storage.manifest import Manifest, manifests
-from storage.warc.records import page_records
+from thresher.core import InputError
+from thresher.filters.dedup.dedup_versions import CUT_KINDS
+from thresher.pipeline.funnel import EARLY_RULE, REMOVAL_KINDS, Funnel, Stage, TokenCounts, make_funnel
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.reports.published_bands import flags
+from thresher.pipeline.steps import dedup
+from thresher.pipeline.steps.cuts import cut_results
+from thresher.pipeline.steps.records.rule_set import rule_names
+from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
+from thresher.pipeline.terminal.byte_text import byte_text
+from thresher.storage.manifest import Manifest, manifests
+from thresher.storage.warc.records import page_records
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -160,7 +160,7 @@ def removed_ids(project: OpenProject, names: Sequence[str], verdict_set: str = "
     removals = dedup.find(project.store, names, project.config.dedup, verdict_set)
     if removals is None:
         return frozenset()
-    from storage import tables  # noqa: PLC0415 - the funnel reads no table
+    from thresher.storage import tables  # noqa: PLC0415 - the funnel reads no table
 
     schema = tables.columns(tables.REMOVALS, "id")
     removed = (

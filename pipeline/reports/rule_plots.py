@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core import InputError
-from pipeline.funnel import Funnel
-from pipeline.reports.published_bands import Flag
-from pipeline.reports.report import funnel_figure, require_plots, save_figure
-from pipeline.reports.rule_scan import GROUP_KINDS, Histogram, RuleScan
-from pipeline.reports.rule_tables import largest_groups, tokens_of
-from pipeline.terminal.byte_text import byte_text
+from thresher.core import InputError
+from thresher.pipeline.funnel import Funnel
+from thresher.pipeline.reports.published_bands import Flag
+from thresher.pipeline.reports.report import funnel_figure, require_plots, save_figure
+from thresher.pipeline.reports.rule_scan import GROUP_KINDS, Histogram, RuleScan
+from thresher.pipeline.reports.rule_tables import largest_groups, tokens_of
+from thresher.pipeline.terminal.byte_text import byte_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

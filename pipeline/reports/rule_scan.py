@@ -13,14 +13,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from filters.decision import MeasuredRows, reasons_of
-from filters.thresholds import Threshold, thresholds_of
-from pipeline.domains import domain_of
-from pipeline.steps.records.measured_rows import measured_rows
-from pipeline.steps.records.rule_set import rules_in
-from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
-from storage import tables
-from storage.store import Store
+from thresher.filters.decision import MeasuredRows, reasons_of
+from thresher.filters.thresholds import Threshold, thresholds_of
+from thresher.pipeline.domains import domain_of
+from thresher.pipeline.steps.records.measured_rows import measured_rows
+from thresher.pipeline.steps.records.rule_set import rules_in
+from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
+from thresher.storage import tables
+from thresher.storage.store import Store
 
 GroupKind = Literal["language", "source", "domain"]
 GROUP_KINDS: tuple[GroupKind, ...] = ("language", "source", "domain")

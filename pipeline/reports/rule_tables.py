@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pipeline.funnel import Funnel
-from pipeline.reports.dropped_documents import DroppedDocument
-from pipeline.reports.rule_scan import GroupCounts, GroupKind, Histogram, RuleScan
-from pipeline.terminal.byte_text import byte_text
-from pipeline.terminal.printable import printable
+from thresher.pipeline.funnel import Funnel
+from thresher.pipeline.reports.dropped_documents import DroppedDocument
+from thresher.pipeline.reports.rule_scan import GroupCounts, GroupKind, Histogram, RuleScan
+from thresher.pipeline.terminal.byte_text import byte_text
+from thresher.pipeline.terminal.printable import printable
 
 SHOWN_GROUPS = 20
 """Groups that a table names: those with the most text. The others are one row."""

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from frontier import CrawlFigures, FleetState, Frontier, GateState, Outage, Stats
-from isolation import probe_confinement
-from pipeline.engine.quarantine import DIRECTORY
-from pipeline.integrity.reconcile import unlogged_pages
-from pipeline.open_crawl import ask_project
-from pipeline.open_project import OpenProject
-from pipeline.reports.disks import disks
-from pipeline.terminal.outage_line import outage_line
-from pipeline.terminal.reasons import counted
-from storage.storage_id import read_storage_id
-from storage.warc.records import page_records
+from thresher.frontier import CrawlFigures, FleetState, Frontier, GateState, Outage, Stats
+from thresher.isolation import probe_confinement
+from thresher.pipeline.engine.quarantine import DIRECTORY
+from thresher.pipeline.integrity.reconcile import unlogged_pages
+from thresher.pipeline.open_crawl import ask_project
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.reports.disks import disks
+from thresher.pipeline.terminal.outage_line import outage_line
+from thresher.pipeline.terminal.reasons import counted
+from thresher.storage.storage_id import read_storage_id
+from thresher.storage.warc.records import page_records
 
 if TYPE_CHECKING:
     from rich.console import Console

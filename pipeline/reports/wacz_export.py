@@ -23,21 +23,21 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
-from core import CorruptData, Failure, InputError, Unavailable, failure_boundary
-from extract.charset import decode
-from extract.mime import HTML, XHTML
-from extract.references import unescape
-from pipeline.steps.process import archive_outputs
-from pipeline.terminal.progress import Progress
-from storage.directory_store import DirectoryStore
-from storage.manifest import Output, manifests, stored_digest
-from storage.store import Store
-from storage.warc import cdxj
-from storage.warc.compression import gzip_member
-from storage.warc.members import members
-from storage.warc.records import ArchivedRecord, read_records
-from storage.warc.revisit import REVISIT_MIME
-from storage.warc.wacz import WaczWriter, page, pieces
+from thresher.core import CorruptData, Failure, InputError, Unavailable, failure_boundary
+from thresher.extract.charset import decode
+from thresher.extract.mime import HTML, XHTML
+from thresher.extract.references import unescape
+from thresher.pipeline.steps.process import archive_outputs
+from thresher.pipeline.terminal.progress import Progress
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Output, manifests, stored_digest
+from thresher.storage.store import Store
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.compression import gzip_member
+from thresher.storage.warc.members import members
+from thresher.storage.warc.records import ArchivedRecord, read_records
+from thresher.storage.warc.revisit import REVISIT_MIME
+from thresher.storage.warc.wacz import WaczWriter, page, pieces
 
 LOGGER = logging.getLogger(__name__)
 CHUNK_BYTES = 1 << 20

@@ -4,10 +4,10 @@ import hashlib
 from functools import lru_cache
 from pathlib import Path
 
-from core import CorruptData, InputError
-from filters.url_blocklist import UrlBlocklist, parse_blocklist
-from pipeline.engine.part_store import PartStore
-from storage.store import Store
+from thresher.core import CorruptData, InputError
+from thresher.filters.url_blocklist import UrlBlocklist, parse_blocklist
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.storage.store import Store
 
 KEY = "filters.blocklist"
 

@@ -14,23 +14,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core import InputError
-from filters.dedup.dedup_versions import signature_version
-from pipeline.configuration import DedupConfig
-from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.engine.step import Part, Step
-from pipeline.steps.records.screened_parts import unseal_stale
-from pipeline.steps.verdicts.verdict_sets import PROCESS, judged_parts
-from pipeline.terminal.byte_text import byte_text
-from pipeline.terminal.progress import Progress
-from storage.manifest import Input, Manifest, Output, fingerprint, manifests
-from storage.store import Store
+from thresher.core import InputError
+from thresher.filters.dedup.dedup_versions import signature_version
+from thresher.pipeline.configuration import DedupConfig
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.engine.local.worker_pool import WorkerPool
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.steps.records.screened_parts import unseal_stale
+from thresher.pipeline.steps.verdicts.verdict_sets import PROCESS, judged_parts
+from thresher.pipeline.terminal.byte_text import byte_text
+from thresher.pipeline.terminal.progress import Progress
+from thresher.storage.manifest import Input, Manifest, Output, fingerprint, manifests
+from thresher.storage.store import Store
 
 if TYPE_CHECKING:
-    from pipeline.dedup_index.index_screen import ScreenTask
-    from pipeline.dedup_index.index_stages import IndexSettings
-    from pipeline.dedup_index.screen_filter import ScreenFilter
+    from thresher.pipeline.dedup_index.index_screen import ScreenTask
+    from thresher.pipeline.dedup_index.index_stages import IndexSettings
+    from thresher.pipeline.dedup_index.screen_filter import ScreenFilter
 
 NAME = "dedup"
 VERSION = 5
@@ -52,7 +52,7 @@ def step(config: DedupConfig) -> Step:
 
 def settings(config: DedupConfig) -> IndexSettings:
     """Return what decides about duplicates."""
-    from pipeline.dedup_index.index_stages import IndexSettings  # noqa: PLC0415 - see the top
+    from thresher.pipeline.dedup_index.index_stages import IndexSettings  # noqa: PLC0415 - see the top
 
     bands, rows = config.bands_and_rows or (0, 0)
     return IndexSettings(
@@ -134,8 +134,8 @@ def run(
     """Make the removals among the documents that a set of verdicts keeps, unless they are sealed already. Raise
     `InputError` if signatures are not those that the configuration needs.
     """
-    from pipeline.dedup_index.index_removals import RemovalsTask, removals_work  # noqa: PLC0415 - see the top
-    from pipeline.dedup_index.index_update import update  # noqa: PLC0415 - see the top
+    from thresher.pipeline.dedup_index.index_removals import RemovalsTask, removals_work  # noqa: PLC0415 - see the top
+    from thresher.pipeline.dedup_index.index_update import update  # noqa: PLC0415 - see the top
 
     found = _fitting_signatures(store, sources, config, verdict_set)
     now = step(config)
@@ -200,8 +200,8 @@ def _newest_screen(
     """Return the filter of the largest index of this configuration, and make it if there is none. Return None if there
     is no index whose documents are all processed as they were.
     """
-    from pipeline.dedup_index import index_state  # noqa: PLC0415 - see the top
-    from pipeline.dedup_index.screen_filter import seal_filter  # noqa: PLC0415 - see the top
+    from thresher.pipeline.dedup_index import index_state  # noqa: PLC0415 - see the top
+    from thresher.pipeline.dedup_index.screen_filter import seal_filter  # noqa: PLC0415 - see the top
 
     recipe = step(config).recipe
     sealed = {

@@ -20,14 +20,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from core import Conflict, CorruptData, InputError
-from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.engine.step import Step
-from pipeline.engine.working_stages import DamagedWorkingFiles
-from pipeline.funnel import Funnel
-from pipeline.steps import sharding
-from pipeline.steps.export_directory import (
+from thresher.core import Conflict, CorruptData, InputError
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.engine.local.worker_pool import WorkerPool
+from thresher.pipeline.engine.step import Step
+from thresher.pipeline.engine.working_stages import DamagedWorkingFiles
+from thresher.pipeline.funnel import Funnel
+from thresher.pipeline.steps import sharding
+from thresher.pipeline.steps.export_directory import (
     MANIFEST_FILE,
     WORK_DIRECTORY,
     claim,
@@ -35,14 +35,14 @@ from pipeline.steps.export_directory import (
     open_target,
     work_store,
 )
-from pipeline.steps.export_plan import EXPORT, ExportOptions, ExportPlan, row_schema
-from pipeline.steps.shard_specs import ShardSpec
-from pipeline.terminal.progress import Progress
-from shards.card import CARD_NAME, dataset_card
-from shards.dataset import Dataset, ShardFile, SideFile
-from shards.formats.registry import FORMATS
-from storage.manifest import Manifest, seal
-from storage.store import Store
+from thresher.pipeline.steps.export_plan import EXPORT, ExportOptions, ExportPlan, row_schema
+from thresher.pipeline.steps.shard_specs import ShardSpec
+from thresher.pipeline.terminal.progress import Progress
+from thresher.shards.card import CARD_NAME, dataset_card
+from thresher.shards.dataset import Dataset, ShardFile, SideFile
+from thresher.shards.formats.registry import FORMATS
+from thresher.storage.manifest import Manifest, seal
+from thresher.storage.store import Store
 
 REPORT_FILE = "report.json"
 ATTEMPTS = 2

@@ -15,13 +15,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from core import Conflict, CorruptData, InputError
-from shards.dataset import Dataset, ShardFile, SideFile
-from storage import sealed_reading
-from storage.directory_store import DirectoryStore, make_directory
-from storage.location import SCHEMES, open_store
-from storage.manifest import body_digest, recipe_difference
-from storage.store import Store
+from thresher.core import Conflict, CorruptData, InputError
+from thresher.shards.dataset import Dataset, ShardFile, SideFile
+from thresher.storage import sealed_reading
+from thresher.storage.directory_store import DirectoryStore, make_directory
+from thresher.storage.location import SCHEMES, open_store
+from thresher.storage.manifest import body_digest, recipe_difference
+from thresher.storage.store import Store
 
 CLAIM_FILE, MANIFEST_FILE, WORK_DIRECTORY = "recipe.json", "manifest.json", ".work"
 

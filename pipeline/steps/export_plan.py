@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from core import CorruptData, InputError
-from core.settings import format_size, parse_size
-from pipeline.steps.cuts.cut_results import cut_parts
-from pipeline.steps.selecting import check_columns
-from pipeline.steps.sharding import DocumentGroup
-from pipeline.steps.tokenizing import ExportPart
-from pipeline.steps.verdicts.removed_documents import (
+from thresher.core import CorruptData, InputError
+from thresher.core.settings import format_size, parse_size
+from thresher.pipeline.steps.cuts.cut_results import cut_parts
+from thresher.pipeline.steps.selecting import check_columns
+from thresher.pipeline.steps.sharding import DocumentGroup
+from thresher.pipeline.steps.tokenizing import ExportPart
+from thresher.pipeline.steps.verdicts.removed_documents import (
     ID_BYTES,
     Ids,
     column_values,
@@ -27,19 +27,19 @@ from pipeline.steps.verdicts.removed_documents import (
     ids_of,
     removed_ids,
 )
-from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
-from shards.formats.format import Format
-from shards.formats.registry import FORMATS
-from shards.formats.shard_rows import DOCUMENT_ROW, PACKED_ROW, without_text
-from shards.formats.tokens import id_bytes_of
-from shards.mix import CLUSTER_SIZE, Mix, mix_recipe, named_columns, sources_of
-from shards.order import Order
-from shards.packer import Packing, Packings
-from shards.packing import MAX_LENGTH
-from shards.tokenizer import TokenizerFile, end_token
-from storage import tables
-from storage.manifest import Input, Manifest, Output, fingerprint
-from storage.store import Store
+from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
+from thresher.shards.formats.format import Format
+from thresher.shards.formats.registry import FORMATS
+from thresher.shards.formats.shard_rows import DOCUMENT_ROW, PACKED_ROW, without_text
+from thresher.shards.formats.tokens import id_bytes_of
+from thresher.shards.mix import CLUSTER_SIZE, Mix, mix_recipe, named_columns, sources_of
+from thresher.shards.order import Order
+from thresher.shards.packer import Packing, Packings
+from thresher.shards.packing import MAX_LENGTH
+from thresher.shards.tokenizer import TokenizerFile, end_token
+from thresher.storage import tables
+from thresher.storage.manifest import Input, Manifest, Output, fingerprint
+from thresher.storage.store import Store
 
 EXPORT = "export@5"
 SEED = 0

@@ -21,25 +21,25 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeVar
 
-from core import InputError
-from frontier import Frontier, WorkerFigures, WorkerReport, crawl_names
-from frontier.link.connect import connect
-from pipeline.configuration import FiltersConfig
-from pipeline.engine import quarantine, run_step
-from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.engine.run_step import StepSummary
-from pipeline.engine.step import Part
-from pipeline.engine.task import TaskSuccess
-from pipeline.open_crawl import find_crawl
-from pipeline.open_project import OpenProject
-from pipeline.runs import record_run
-from pipeline.steps import blocklist, process
-from pipeline.steps.dedup import choose_screen
-from pipeline.steps.records import signal_files
-from pipeline.steps.records.screened_parts import with_screen
-from pipeline.terminal.progress import Progress
-from storage.archive.open_files import open_archive_files
-from storage.manifest import load_manifest, manifest_name
+from thresher.core import InputError
+from thresher.frontier import Frontier, WorkerFigures, WorkerReport, crawl_names
+from thresher.frontier.link.connect import connect
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.engine import quarantine, run_step
+from thresher.pipeline.engine.local.worker_pool import WorkerPool
+from thresher.pipeline.engine.run_step import StepSummary
+from thresher.pipeline.engine.step import Part
+from thresher.pipeline.engine.task import TaskSuccess
+from thresher.pipeline.open_crawl import find_crawl
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.runs import record_run
+from thresher.pipeline.steps import blocklist, process
+from thresher.pipeline.steps.dedup import choose_screen
+from thresher.pipeline.steps.records import signal_files
+from thresher.pipeline.steps.records.screened_parts import with_screen
+from thresher.pipeline.terminal.progress import Progress
+from thresher.storage.archive.open_files import open_archive_files
+from thresher.storage.manifest import load_manifest, manifest_name
 
 ROUND_S = 1.0
 """Seconds between two searches for sealed files while there is nothing to do."""

@@ -8,10 +8,10 @@ filter judges its main text after the extraction.
 from collections.abc import Sequence
 from functools import cache
 
-from extract.raw_text import declared_language, page_windows
-from filters.models.language import LanguageModel, Recogniser, load_language_model
-from filters.models.language_codes import canonical, group_of
-from filters.models.language_ensemble import Reading, read, sure_answer, unsure_answer
+from thresher.extract.raw_text import declared_language, page_windows
+from thresher.filters.models.language import LanguageModel, Recogniser, load_language_model
+from thresher.filters.models.language_codes import canonical, group_of
+from thresher.filters.models.language_ensemble import Reading, read, sure_answer, unsure_answer
 
 MIN_SCORE = 0.9
 """Minimum score of a window, and minimum share of it that is in that language. The language filter itself keeps a text

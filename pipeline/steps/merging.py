@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.steps.sorted_runs import merged_rows, run_schema, write_merged
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.pipeline.steps.sorted_runs import merged_rows, run_schema, write_merged
 
 
 class MergeParameters(NamedTuple):

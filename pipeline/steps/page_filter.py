@@ -17,12 +17,12 @@ has fewer words than a preset asks for.
 
 from dataclasses import dataclass
 
-from crawler.archive_filter import CandidatePage
-from extract.charset import decode
-from extract.mime import HTML, PLAIN, XHTML, sniff_type
-from extract.raw_text import page_windows, windows
-from extract.record_document import READABLE
-from pipeline.steps.language_precheck import is_other_language
+from thresher.crawler.archive_filter import CandidatePage
+from thresher.extract.charset import decode
+from thresher.extract.mime import HTML, PLAIN, XHTML, sniff_type
+from thresher.extract.raw_text import page_windows, windows
+from thresher.extract.record_document import READABLE
+from thresher.pipeline.steps.language_precheck import is_other_language
 
 MAX_BYTES_READ = 256 << 10
 """Maximum bytes of a page that are checked for its language."""

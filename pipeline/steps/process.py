@@ -11,18 +11,18 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from core import InputError
-from pipeline.configuration import FiltersConfig
-from pipeline.engine import quarantine
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.steps.records.process_parameters import ProcessParameters
-from pipeline.steps.records.rule_set import rule_set, rules_recipe
-from pipeline.steps.records.stored_signals import file_names, preparation
-from storage.manifest import Input, Manifest, Output, manifest_name, manifests
-from storage.store import Store
-from storage.warc.cdxj import read as read_cdxj
+from thresher.core import InputError
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.engine import quarantine
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.pipeline.steps.records.process_parameters import ProcessParameters
+from thresher.pipeline.steps.records.rule_set import rule_set, rules_recipe
+from thresher.pipeline.steps.records.stored_signals import file_names, preparation
+from thresher.storage.manifest import Input, Manifest, Output, manifest_name, manifests
+from thresher.storage.store import Store
+from thresher.storage.warc.cdxj import read as read_cdxj
 
 NAME = "process"
 VERSION = 11
@@ -41,7 +41,7 @@ def step(filters: FiltersConfig, blocklist_name: str = "", *, permutations: int 
     `blocklist_name` is the name of the blocklist in the storage. Signatures have `permutations` numbers. Raise
     `InputError` if the engine is not installed.
     """
-    from filters.dedup.dedup_versions import signature_version
+    from thresher.filters.dedup.dedup_versions import signature_version
 
     recipe = {
         **reading_recipe(filters, blocklist_name),
@@ -53,8 +53,8 @@ def step(filters: FiltersConfig, blocklist_name: str = "", *, permutations: int 
 
 def reading_recipe(filters: FiltersConfig, blocklist_name: str = "") -> dict[str, Any]:
     """Return what decides which records are read, and into which text. Raise `InputError` as `step`."""
-    from extract.engines.page_engine import engine_version
-    from extract.record_document import EXTRACTORS
+    from thresher.extract.engines.page_engine import engine_version
+    from thresher.extract.record_document import EXTRACTORS
 
     engine = [] if filters.engine == "thresher" else [engine_version(filters.engine)]
     return {
@@ -120,7 +120,7 @@ def parts_of(
 
 def require_processed(store: Store, sources: Iterable[str], filters: FiltersConfig) -> None:
     """Raise `InputError` if a sealed part of a source is not processed, so that no part is left out silently."""
-    from pipeline.steps.records.screened_parts import stale_parts
+    from thresher.pipeline.steps.records.screened_parts import stale_parts
 
     for source in sources:
         done = set(store.list(f"manifests/{NAME}/{source}/"))
@@ -158,6 +158,6 @@ def archive_outputs(outputs: tuple[Output, ...]) -> tuple[Output, Output]:
 
 def work(store: PartStore, step: Step, part: Part, tracker: ItemTracker) -> PartOutputs:
     """Make the tables of one part."""
-    from pipeline.steps.records.process_records import make_tables
+    from thresher.pipeline.steps.records.process_records import make_tables
 
     return make_tables(store, step, part, tracker)

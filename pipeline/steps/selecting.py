@@ -16,12 +16,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from core import InputError
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.steps.tokenizing import IDS, NO_SOURCE, SELECTION, Encoding, MixTask, encoded, kept_documents
-from shards.mix import (
+from thresher.core import InputError
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.pipeline.steps.tokenizing import (
+    IDS,
+    NO_SOURCE,
+    SELECTION,
+    Encoding,
+    MixTask,
+    encoded,
+    kept_documents,
+)
+from thresher.shards.mix import (
     CLUSTER_SIZE,
     Bounds,
     Condition,
@@ -39,10 +47,10 @@ from shards.mix import (
     solve_factors,
     wanted_amounts,
 )
-from shards.order import Order
-from storage import tables
-from storage.manifest import Input, Output
-from storage.store import Store
+from thresher.shards.order import Order
+from thresher.storage import tables
+from thresher.storage.manifest import Input, Output
+from thresher.storage.store import Store
 
 DOMAIN = "domain"
 MIN_WEIGHT, MAX_WEIGHT = 1e-100, 1e100

@@ -12,19 +12,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.steps.sorted_runs import merged_rows
-from shards.dataset import ShardFile, SideFile
-from shards.formats.format import RowSize
-from shards.formats.packing_plan import PLAN_SUFFIX, write_plan
-from shards.formats.registry import FORMATS
-from shards.formats.row_groups import data_bytes
-from shards.formats.shard_rows import DOCUMENT_ROW, EXACT_ROW, PACKED_ROW, without_text
-from shards.packer import Packer, Packing
-from shards.packing import PackingLoss, packing_loss, sequence_count
-from storage.manifest import Output
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.pipeline.steps.sorted_runs import merged_rows
+from thresher.shards.dataset import ShardFile, SideFile
+from thresher.shards.formats.format import RowSize
+from thresher.shards.formats.packing_plan import PLAN_SUFFIX, write_plan
+from thresher.shards.formats.registry import FORMATS
+from thresher.shards.formats.row_groups import data_bytes
+from thresher.shards.formats.shard_rows import DOCUMENT_ROW, EXACT_ROW, PACKED_ROW, without_text
+from thresher.shards.packer import Packer, Packing
+from thresher.shards.packing import PackingLoss, packing_loss, sequence_count
+from thresher.storage.manifest import Output
 
 
 class ShardParameters(NamedTuple):

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shards.formats.format import Format, RowSize
-from shards.formats.packing_plan import plan_name
-from shards.formats.registry import FORMATS
-from shards.order import BY_SOURCE, MIXED, split
-from shards.packer import Packing
+from thresher.shards.formats.format import Format, RowSize
+from thresher.shards.formats.packing_plan import plan_name
+from thresher.shards.formats.registry import FORMATS
+from thresher.shards.order import BY_SOURCE, MIXED, split
+from thresher.shards.packer import Packing
 
 PACKED_COLUMNS = 3
 """Columns of numbers that a packed row has for each token."""

@@ -15,15 +15,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from core import CorruptData
-from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.engine.step import Part, Step
-from pipeline.engine.working_stages import WorkingStages
-from pipeline.steps.merging import MergeParameters, merge_work
-from pipeline.steps.selecting import SelectParameters, measurements, select_work, solve
-from pipeline.steps.shard_files import ShardParameters, line_name, shard_work
-from pipeline.steps.shard_specs import ShardSize, ShardSpec, order_of, shards_of
-from pipeline.steps.tokenizing import (
+from thresher.core import CorruptData
+from thresher.pipeline.engine.local.worker_pool import WorkerPool
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.working_stages import WorkingStages
+from thresher.pipeline.steps.merging import MergeParameters, merge_work
+from thresher.pipeline.steps.selecting import SelectParameters, measurements, select_work, solve
+from thresher.pipeline.steps.shard_files import ShardParameters, line_name, shard_work
+from thresher.pipeline.steps.shard_specs import ShardSize, ShardSpec, order_of, shards_of
+from thresher.pipeline.steps.tokenizing import (
     TOKENIZER,
     Encoding,
     ExportPart,
@@ -33,18 +33,18 @@ from pipeline.steps.tokenizing import (
     size_of,
     tokenize_work,
 )
-from pipeline.terminal.progress import Progress
-from shards.dataset import ShardFile, shard_file
-from shards.encoder import is_fast_equal
-from shards.formats.format import RowSize
-from shards.formats.registry import FORMATS
-from shards.mix import Mix, RealisedSource
-from shards.order import BY_SOURCE, MIXED, Order, split
-from shards.packer import Packing
-from shards.tokenizer import TokenizerFile
-from storage import sealed_reading
-from storage.manifest import Input, Manifest, Output
-from storage.store import Store
+from thresher.pipeline.terminal.progress import Progress
+from thresher.shards.dataset import ShardFile, shard_file
+from thresher.shards.encoder import is_fast_equal
+from thresher.shards.formats.format import RowSize
+from thresher.shards.formats.registry import FORMATS
+from thresher.shards.mix import Mix, RealisedSource
+from thresher.shards.order import BY_SOURCE, MIXED, Order, split
+from thresher.shards.packer import Packing
+from thresher.shards.tokenizer import TokenizerFile
+from thresher.storage import sealed_reading
+from thresher.storage.manifest import Input, Manifest, Output
+from thresher.storage.store import Store
 
 FAN_IN = 256
 FAST_FROM = 4 << 20

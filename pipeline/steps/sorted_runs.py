@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from core import CorruptData
-from pipeline.engine.part_store import PartStore
-from shards.formats.row_groups import row_bytes
-from shards.formats.shard_rows import EXACT_ROW, without_text
-from shards.order import IntArray
+from thresher.core import CorruptData
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.shards.formats.row_groups import row_bytes
+from thresher.shards.formats.shard_rows import EXACT_ROW, without_text
+from thresher.shards.order import IntArray
 
 GROUP_BYTES = 512 << 10
 """Bytes of a row group before compression: merging 256 runs then holds 128 MB."""

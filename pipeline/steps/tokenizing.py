@@ -15,21 +15,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core import CorruptData
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.steps.records.edited_texts import with_edits
-from pipeline.steps.sorted_runs import write_run
-from shards.encoder import Encoder
-from shards.formats.format import RowSize
-from shards.formats.row_groups import row_bytes
-from shards.formats.shard_rows import EXACT_REFERENCE, EXACT_ROW
-from shards.mix import copies, ranks
-from shards.order import IntArray, Order, within
-from storage import tables
-from storage.manifest import Input, Output
-from storage.sealed_reading import check_sealed, read_sealed
+from thresher.core import CorruptData
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.pipeline.steps.records.edited_texts import with_edits
+from thresher.pipeline.steps.sorted_runs import write_run
+from thresher.shards.encoder import Encoder
+from thresher.shards.formats.format import RowSize
+from thresher.shards.formats.row_groups import row_bytes
+from thresher.shards.formats.shard_rows import EXACT_REFERENCE, EXACT_ROW
+from thresher.shards.mix import copies, ranks
+from thresher.shards.order import IntArray, Order, within
+from thresher.storage import tables
+from thresher.storage.manifest import Input, Output
+from thresher.storage.sealed_reading import check_sealed, read_sealed
 
 TOKENIZER = "tokenizer.json"
 ENCODE_ROWS = 1024

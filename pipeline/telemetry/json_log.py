@@ -11,8 +11,8 @@ import sys
 from datetime import UTC, datetime
 from typing import Literal
 
-from core.printable_address import redact_secrets
-from core.tracing import IDENTIFIERS, current_identifiers, current_tracer
+from thresher.core.printable_address import redact_secrets
+from thresher.core.tracing import IDENTIFIERS, current_identifiers, current_tracer
 
 LogFormat = Literal["text", "json"]
 LOG_FORMAT_VARIABLE = "THRESHER_LOG_FORMAT"

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from core import InputError
-from core.tracing import current_identifiers, current_tracer, identified, span, traced_by
-from pipeline.telemetry.json_log import LOG_FORMAT_VARIABLE, is_json, write_json_logs
-from pipeline.telemetry.open_telemetry import OpenTelemetryTracer, is_enabled
+from thresher.core import InputError
+from thresher.core.tracing import current_identifiers, current_tracer, identified, span, traced_by
+from thresher.pipeline.telemetry.json_log import LOG_FORMAT_VARIABLE, is_json, write_json_logs
+from thresher.pipeline.telemetry.open_telemetry import OpenTelemetryTracer, is_enabled
 
 LOGGER = logging.getLogger(__name__)
 SECRET_WORDS = ("HEADERS", "KEY", "CERTIFICATE")

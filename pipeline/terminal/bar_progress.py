@@ -5,7 +5,7 @@ from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 from rich.table import Column
 
-from pipeline.terminal.printable import printable
+from thresher.pipeline.terminal.printable import printable
 
 BAR = 12
 """Columns of the bar itself. On 80 columns this leaves room for the numbers and for a note of about 35 characters."""

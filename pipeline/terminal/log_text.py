@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from pipeline.terminal.reasons import describe, describe_with_code
-from storage.crawllog.log_line import LogLine
+from thresher.pipeline.terminal.reasons import describe, describe_with_code
+from thresher.storage.crawllog.log_line import LogLine
 
 KILO = 1000
 

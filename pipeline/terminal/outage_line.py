@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from frontier import Outage
+from thresher.frontier import Outage
 
 
 def outage_line(outages: Mapping[str, Outage]) -> str:

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from core import Conflict, InputError, Interruption, ThresherError, Unavailable
-from core.printable_address import redact_secrets
-from pipeline.telemetry.json_log import is_json, json_line
-from pipeline.terminal.printable import printable, printable_json
+from thresher.core import Conflict, InputError, Interruption, ThresherError, Unavailable
+from thresher.core.printable_address import redact_secrets
+from thresher.pipeline.telemetry.json_log import is_json, json_line
+from thresher.pipeline.terminal.printable import printable, printable_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,7 +104,7 @@ def print_json(body: Mapping[str, Any]) -> None:
 
 def console() -> Console:
     """Return the console on which tables are printed."""
-    from pipeline.terminal.table_console import table_console  # noqa: PLC0415 - most commands print no table
+    from thresher.pipeline.terminal.table_console import table_console  # noqa: PLC0415 - most commands print no table
 
     return table_console()
 

@@ -5,8 +5,8 @@ import sys
 import time
 from typing import Protocol
 
-from pipeline.telemetry.json_log import is_json, json_line
-from pipeline.terminal.printable import printable
+from thresher.pipeline.telemetry.json_log import is_json, json_line
+from thresher.pipeline.terminal.printable import printable
 
 LINE_INTERVAL_S = 5.0
 TERMINAL_VARIABLES = ("FORCE_COLOR", "TTY_COMPATIBLE")
@@ -85,7 +85,7 @@ def stderr_progress() -> Progress:
         return LineProgress()
     from rich.console import Console  # noqa: PLC0415 - a pipe needs no Rich
 
-    from pipeline.terminal.bar_progress import BarProgress  # noqa: PLC0415
+    from thresher.pipeline.terminal.bar_progress import BarProgress  # noqa: PLC0415
 
     console = Console(stderr=True)
     return BarProgress(console) if console.is_terminal else LineProgress()

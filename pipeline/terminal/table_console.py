@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from pipeline.terminal.printable import printable
+from thresher.pipeline.terminal.printable import printable
 
 PIPED_WIDTH = 120
 

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
-from core import InputError
-from storage.file_lock import locked
+from thresher.core import InputError
+from thresher.storage.file_lock import locked
 
 MAX_WAIT_S = 600.0
 """Seconds that a command waits for another one that writes the same model: time for some GB on a slow disk."""

@@ -14,22 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from core import InputError
-from filters.signals.fasttext_file import load_classifier, load_predictor
-from filters.signals.kenlm_file import load_pieces, load_scorer
-from filters.signals.perplexity import (
+from thresher.core import InputError
+from thresher.filters.signals.fasttext_file import load_classifier, load_predictor
+from thresher.filters.signals.kenlm_file import load_pieces, load_scorer
+from thresher.filters.signals.perplexity import (
     model_lines,
     normalized_lines,
     perplexity,
     piece_lines,
     piece_perplexity,
 )
-from filters.training.classifier_training import TrainingOptions, train_classifier
-from filters.training.held_out import confusion, is_held_out, quality
-from filters.training.kneser_ney import train_perplexity
-from filters.training.piece_training import train_pieces
-from pipeline.training.model_files import write_model
-from pipeline.training.text_sources import Example
+from thresher.filters.training.classifier_training import TrainingOptions, train_classifier
+from thresher.filters.training.held_out import confusion, is_held_out, quality
+from thresher.filters.training.kneser_ney import train_perplexity
+from thresher.filters.training.piece_training import train_pieces
+from thresher.pipeline.training.model_files import write_model
+from thresher.pipeline.training.text_sources import Example
 
 GOOD, BAD = "good", "bad"
 MIN_TEXTS = 10

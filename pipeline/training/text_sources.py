@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import xxhash
 
-from core import InputError
-from pipeline.open_project import OpenProject
-from pipeline.steps.verdicts.verdict_sets import judged_parts
-from storage import tables
-from storage.inputs.whole_file import open_whole, plain_name
+from thresher.core import InputError
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
+from thresher.storage import tables
+from thresher.storage.inputs.whole_file import open_whole, plain_name
 
 KINDS = ("docs", "kept", "dropped")
 

@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from core import CorruptData, Unavailable
-from shards.formats.mapped_file import REMEDIES, map_file
+from thresher.core import CorruptData, Unavailable
+from thresher.shards.formats.mapped_file import REMEDIES, map_file
 
 HEADER_BYTES = 4096
 """One page of memory, so that the data behind it can be mapped at a page boundary."""

@@ -10,7 +10,7 @@ from typing import BinaryIO, Protocol
 
 import pyarrow as pa
 
-from shards.dataset import ShardFile
+from thresher.shards.dataset import ShardFile
 
 
 class ShardWriter(Protocol):

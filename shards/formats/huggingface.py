@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from shards.dataset import ShardFile, counted_shards
-from shards.formats.format import Format
-from shards.formats.parquet import ParquetShard, bytes_of
+from thresher.shards.dataset import ShardFile, counted_shards
+from thresher.shards.formats.format import Format
+from thresher.shards.formats.parquet import ParquetShard, bytes_of
 
 SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"),
          (10**8, "10M<n<100M"), (10**9, "100M<n<1B"), (10**10, "1B<n<10B"), (10**11, "10B<n<100B"))  # fmt: skip

@@ -7,8 +7,8 @@ import msgspec
 import pyarrow as pa
 import zstandard
 
-from shards.formats.format import Format, RowSize
-from shards.formats.row_groups import RowGroups
+from thresher.shards.formats.format import Format, RowSize
+from thresher.shards.formats.row_groups import RowGroups
 
 DIGITS = 6
 """Bytes of a token id as text, with its comma."""

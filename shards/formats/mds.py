@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from shards.dataset import ShardFile
-from shards.formats.format import Format, RowSize
+from thresher.shards.dataset import ShardFile
+from thresher.shards.formats.format import Format, RowSize
 
 VERSION = 2
 SHARD_BYTES = 64 << 20

@@ -13,8 +13,8 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from shards.formats.format import Format, RowSize
-from shards.formats.shard_rows import flat_ids
+from thresher.shards.formats.format import Format, RowSize
+from thresher.shards.formats.shard_rows import flat_ids
 
 MAGIC = b"MMIDIDX\x00\x00"
 VERSION = 1

@@ -19,10 +19,17 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from core import CorruptData
-from shards.formats.checked_file import HEADER_BYTES, REMEDY, CheckedFile, CheckedWriter, Header
-from shards.formats.tokens import SUFFIX
-from shards.packing import WINDOW_DOCUMENTS, IntArray, PackingLoss, Pieces, best_fit_windows, packing_loss
+from thresher.core import CorruptData
+from thresher.shards.formats.checked_file import HEADER_BYTES, REMEDY, CheckedFile, CheckedWriter, Header
+from thresher.shards.formats.tokens import SUFFIX
+from thresher.shards.packing import (
+    WINDOW_DOCUMENTS,
+    IntArray,
+    PackingLoss,
+    Pieces,
+    best_fit_windows,
+    packing_loss,
+)
 
 MAGIC = b"THRPLANS"
 PLAN_SUFFIX = ".plan"

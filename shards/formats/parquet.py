@@ -6,8 +6,8 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shards.formats.format import Format, RowSize
-from shards.formats.row_groups import RowGroups
+from thresher.shards.formats.format import Format, RowSize
+from thresher.shards.formats.row_groups import RowGroups
 
 INT32_BYTES = 4
 REFERENCE_BYTES = 200

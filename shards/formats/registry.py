@@ -6,14 +6,14 @@ source, because the loader mixes.
 
 from collections.abc import Mapping
 
-from shards.formats.format import Format
-from shards.formats.huggingface import HUGGINGFACE
-from shards.formats.jsonl import JSONL
-from shards.formats.mds import MDS
-from shards.formats.megatron import MEGATRON
-from shards.formats.parquet import PARQUET
-from shards.formats.token_shard import TOKENS
-from shards.formats.webdataset import WEBDATASET
+from thresher.shards.formats.format import Format
+from thresher.shards.formats.huggingface import HUGGINGFACE
+from thresher.shards.formats.jsonl import JSONL
+from thresher.shards.formats.mds import MDS
+from thresher.shards.formats.megatron import MEGATRON
+from thresher.shards.formats.parquet import PARQUET
+from thresher.shards.formats.token_shard import TOKENS
+from thresher.shards.formats.webdataset import WEBDATASET
 
 FORMATS: Mapping[str, Format] = {
     each.name: each for each in (TOKENS, PARQUET, JSONL, WEBDATASET, MDS, MEGATRON, HUGGINGFACE)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import numpy as np
 import pyarrow as pa
 
-from core import CorruptData
-from shards.formats.checked_file import BLOCK_BYTES, HEADER_BYTES, Header
-from shards.formats.format import Format, RowSize
-from shards.formats.parquet import ParquetShard
-from shards.formats.shard_rows import EXACT_REFERENCE, flat_ids
-from shards.formats.tokens import FORMAT, MAGIC, TokensWriter, refs_name
+from thresher.core import CorruptData
+from thresher.shards.formats.checked_file import BLOCK_BYTES, HEADER_BYTES, Header
+from thresher.shards.formats.format import Format, RowSize
+from thresher.shards.formats.parquet import ParquetShard
+from thresher.shards.formats.shard_rows import EXACT_REFERENCE, flat_ids
+from thresher.shards.formats.tokens import FORMAT, MAGIC, TokensWriter, refs_name
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

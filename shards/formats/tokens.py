@@ -18,9 +18,16 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from core import CorruptData, InputError
-from shards.formats.checked_file import BLOCK_BYTES, HEADER_BYTES, REMEDY, CheckedFile, CheckedWriter, Header
-from shards.packed_rows import id_bytes_view
+from thresher.core import CorruptData, InputError
+from thresher.shards.formats.checked_file import (
+    BLOCK_BYTES,
+    HEADER_BYTES,
+    REMEDY,
+    CheckedFile,
+    CheckedWriter,
+    Header,
+)
+from thresher.shards.packed_rows import id_bytes_view
 
 MAGIC = b"THRTOKEN"
 FORMAT = "tokens"

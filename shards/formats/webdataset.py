@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from shards.formats.format import Format, RowSize
+from thresher.shards.formats.format import Format, RowSize
 
 BLOCK = tarfile.BLOCKSIZE
 ROW_OVERHEAD = 3 * 2 * BLOCK

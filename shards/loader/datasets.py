@@ -7,13 +7,13 @@ from typing import Protocol
 
 import xxhash
 
-from core import CorruptData, InputError
-from shards.dataset import Dataset, ShardFile, SideFile
-from shards.formats import tokens
-from shards.formats.checked_file import REMEDY
-from storage.directory_store import DirectoryStore
-from storage.location import SCHEMES, open_store
-from storage.store import Store
+from thresher.core import CorruptData, InputError
+from thresher.shards.dataset import Dataset, ShardFile, SideFile
+from thresher.shards.formats import tokens
+from thresher.shards.formats.checked_file import REMEDY
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.location import SCHEMES, open_store
+from thresher.storage.store import Store
 
 MANIFEST_FILE = "manifest.json"
 ID_BYTES = {"uint16": 2, "uint32": 4}

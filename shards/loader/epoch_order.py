@@ -17,8 +17,8 @@ from functools import lru_cache
 import numpy as np
 import xxhash
 
-from shards.packing import IntArray
-from shards.permutation import Permutation
+from thresher.shards.packing import IntArray
+from thresher.shards.permutation import Permutation
 
 SHUFFLES = ("global", "window", "none")
 WINDOW_SHARDS = 8

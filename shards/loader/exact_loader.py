@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core import InputError
-from shards.loader.loader_options import LoaderOptions, checked_locations, checked_options, whole
-from shards.loader.loader_run import open_run, steps
-from shards.loader.state import Position, from_state, to_state
-from shards.loader.stop_signal import StopSignal
-from shards.loader.token_origin import TokenOrigin, origin_of, token_at
-from shards.packed_rows import Batch
-from shards.packing import PackingLoss, joined_loss, packing_loss
+from thresher.core import InputError
+from thresher.shards.loader.loader_options import LoaderOptions, checked_locations, checked_options, whole
+from thresher.shards.loader.loader_run import open_run, steps
+from thresher.shards.loader.state import Position, from_state, to_state
+from thresher.shards.loader.stop_signal import StopSignal
+from thresher.shards.loader.token_origin import TokenOrigin, origin_of, token_at
+from thresher.shards.packed_rows import Batch
+from thresher.shards.packing import PackingLoss, joined_loss, packing_loss
 
 if TYPE_CHECKING:
-    from shards.loader.torch_dataset import LoaderDataset
+    from thresher.shards.loader.torch_dataset import LoaderDataset
 
 
 class Loader:
@@ -193,7 +193,7 @@ class Loader:
         """Return an `IterableDataset` of whole batches for `DataLoader(..., batch_size=None)`, with any number of
         workers. Needs PyTorch.
         """
-        from shards.loader.torch_dataset import LoaderDataset  # noqa: PLC0415 - PyTorch is no requirement
+        from thresher.shards.loader.torch_dataset import LoaderDataset  # noqa: PLC0415 - PyTorch is no requirement
 
         return LoaderDataset(self)
 

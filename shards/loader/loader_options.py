@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core import InputError
-from core.settings import parse_size
-from shards.loader.epoch_order import SHUFFLES
-from shards.packing import MAX_LENGTH, PACKINGS
-from storage.cache.block_cache import default_directory
+from thresher.core import InputError
+from thresher.core.settings import parse_size
+from thresher.shards.loader.epoch_order import SHUFFLES
+from thresher.shards.packing import MAX_LENGTH, PACKINGS
+from thresher.storage.cache.block_cache import default_directory
 
 MAX_SEED = (1 << 63) - 1
 MAX_POSITIONS = (1 << 31) - 1

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import numpy as np
 
-from core import InputError
-from core.settings import format_size
-from shards.loader.access.plan_cache import PlanCache
-from shards.loader.access.plans import Plans, count_sequences
-from shards.loader.access.shard_access import CachedShards, MappedShards, ShardAccess
-from shards.loader.access.shard_cache import ShardCache
-from shards.loader.datasets import LoaderData, open_data
-from shards.loader.epoch_order import EpochOrder
-from shards.loader.loader_metrics import LoaderMetrics
-from shards.loader.loader_options import LoaderOptions
-from shards.loader.schedule import Schedule
-from shards.loader.sequence_reader import SequenceReader, Source
-from shards.loader.state import MAX_SEQUENCES, Identity, Position
-from shards.packed_rows import Batch
-from storage.directory_store import DirectoryStore
+from thresher.core import InputError
+from thresher.core.settings import format_size
+from thresher.shards.loader.access.plan_cache import PlanCache
+from thresher.shards.loader.access.plans import Plans, count_sequences
+from thresher.shards.loader.access.shard_access import CachedShards, MappedShards, ShardAccess
+from thresher.shards.loader.access.shard_cache import ShardCache
+from thresher.shards.loader.datasets import LoaderData, open_data
+from thresher.shards.loader.epoch_order import EpochOrder
+from thresher.shards.loader.loader_metrics import LoaderMetrics
+from thresher.shards.loader.loader_options import LoaderOptions
+from thresher.shards.loader.schedule import Schedule
+from thresher.shards.loader.sequence_reader import SequenceReader, Source
+from thresher.shards.loader.state import MAX_SEQUENCES, Identity, Position
+from thresher.shards.packed_rows import Batch
+from thresher.storage.directory_store import DirectoryStore
 
 PLAN_SHARE = 10
 """Packing plans of other runs are deleted if all plans take more than this part of `cache_size`."""

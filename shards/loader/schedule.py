@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core import InputError
-from shards.loader.epoch_order import derived_seed
-from shards.packing import IntArray
-from shards.permutation import hash64
+from thresher.core import InputError
+from thresher.shards.loader.epoch_order import derived_seed
+from thresher.shards.packing import IntArray
+from thresher.shards.permutation import hash64
 
 BLOCK = 1 << 16
 

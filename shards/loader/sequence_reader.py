@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shards.loader.access.plans import Plans
-from shards.loader.access.remote_shard import RemoteShard
-from shards.loader.access.shard_access import MappedShards, ShardAccess
-from shards.loader.epoch_order import EpochOrder
-from shards.loader.loader_options import LoaderOptions
-from shards.loader.schedule import Schedule
-from shards.packed_rows import NOTHING, Batch, IdBytes, assemble
-from shards.packing import IntArray, Pieces, concat_pieces, document_pieces
+from thresher.shards.loader.access.plans import Plans
+from thresher.shards.loader.access.remote_shard import RemoteShard
+from thresher.shards.loader.access.shard_access import MappedShards, ShardAccess
+from thresher.shards.loader.epoch_order import EpochOrder
+from thresher.shards.loader.loader_options import LoaderOptions
+from thresher.shards.loader.schedule import Schedule
+from thresher.shards.packed_rows import NOTHING, Batch, IdBytes, assemble
+from thresher.shards.packing import IntArray, Pieces, concat_pieces, document_pieces
 
 REQUESTS = 16
 """Shards in a bucket that are asked at the same time."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import xxhash
 
-from core import InputError
-from shards.loader.loader_options import shown
+from thresher.core import InputError
+from thresher.shards.loader.loader_options import shown
 
 FORMAT = "thresher-loader@1"
 MAX_MIX_LENGTH = 120

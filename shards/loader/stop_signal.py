@@ -8,7 +8,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from core import InputError, Unavailable
+from thresher.core import InputError, Unavailable
 
 
 class StopSignal:

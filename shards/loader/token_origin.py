@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core import CorruptData, InputError, RecordRef
-from shards.formats.tokens import refs_name
-from shards.loader.datasets import LoaderShard
-from shards.packing import Pieces
+from thresher.core import CorruptData, InputError, RecordRef
+from thresher.shards.formats.tokens import refs_name
+from thresher.shards.loader.datasets import LoaderShard
+from thresher.shards.packing import Pieces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ def _reference(shard: LoaderShard, row: int) -> dict[str, object]:
     import pyarrow as pa  # noqa: PLC0415 - only a trace needs it, and it takes long to import
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    from storage.sealed_reading import check_sealed  # noqa: PLC0415
+    from thresher.storage.sealed_reading import check_sealed  # noqa: PLC0415
 
     name = refs_name(shard.file.name)
     where, remedy = f"{shard.store.uri}/{name}", "run `thresher verify` on the export"

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
-from shards.loader.state import Position, from_worker_state, to_worker_state
-from shards.packed_rows import Batch
+from thresher.shards.loader.state import Position, from_worker_state, to_worker_state
+from thresher.shards.packed_rows import Batch
 
 TorchBatch = dict[str, torch.Tensor]
 

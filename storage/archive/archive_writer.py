@@ -14,25 +14,25 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
-from core import Capture, Conflict, InputError, RecordRef
-from storage.archive.open_archive_file import OpenArchiveFile
-from storage.archive.open_files import (
+from thresher.core import Capture, Conflict, InputError, RecordRef
+from thresher.storage.archive.open_archive_file import OpenArchiveFile
+from thresher.storage.archive.open_files import (
     WARC,
     create_open_file,
     open_archive_files,
     publish_archive,
     writer_and_serial,
 )
-from storage.archive.recent_payloads import load_recent_payloads
-from storage.archive.recovery import RecoveredFile, RecoveredRecord, recover_archives
-from storage.archive.written_payloads import LIMIT, WrittenPayloads
-from storage.manifest import Manifest
-from storage.store import Store
-from storage.warc import cdxj
-from storage.warc.capture_metadata import CaptureMetadata
-from storage.warc.compression import SUFFIXES, Compression, compressor, require_compression
-from storage.warc.dropped import DROPPED, DroppedPage
-from storage.warc.exchange_records import (
+from thresher.storage.archive.recent_payloads import load_recent_payloads
+from thresher.storage.archive.recovery import RecoveredFile, RecoveredRecord, recover_archives
+from thresher.storage.archive.written_payloads import LIMIT, WrittenPayloads
+from thresher.storage.manifest import Manifest
+from thresher.storage.store import Store
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.capture_metadata import CaptureMetadata
+from thresher.storage.warc.compression import SUFFIXES, Compression, compressor, require_compression
+from thresher.storage.warc.dropped import DROPPED, DroppedPage
+from thresher.storage.warc.exchange_records import (
     Attachment,
     attachment_record,
     capture_records,
@@ -44,9 +44,9 @@ from storage.warc.exchange_records import (
     target_uri,
     warcinfo,
 )
-from storage.warc.records import mime_of
-from storage.warc.revisit import REVISIT, REVISIT_MIME, Revisit
-from storage.warc.validator import make_validator
+from thresher.storage.warc.records import mime_of
+from thresher.storage.warc.revisit import REVISIT, REVISIT_MIME, Revisit
+from thresher.storage.warc.validator import make_validator
 
 __all__ = [
     "ArchiveWriter",

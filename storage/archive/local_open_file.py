@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from core import Conflict
-from storage.directory_store import DirectoryStore, disk_errors_as_unavailable, make_directory, sync
+from thresher.core import Conflict
+from thresher.storage.directory_store import DirectoryStore, disk_errors_as_unavailable, make_directory, sync
 
 OPEN = ".open"
 

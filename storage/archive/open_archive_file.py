@@ -3,8 +3,8 @@
 import hashlib
 from collections import Counter
 
-from storage.archive.open_files import OpenFile
-from storage.warc.index_lines import IndexLines
+from thresher.storage.archive.open_files import OpenFile
+from thresher.storage.warc.index_lines import IndexLines
 
 BUFFER = 1 << 20
 """Bytes that are buffered before the system gets them; `commit` hands over all."""

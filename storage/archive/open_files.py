@@ -16,10 +16,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from core import Conflict
-from storage.archive import local_open_file, segments
-from storage.directory_store import DirectoryStore
-from storage.manifest import (
+from thresher.core import Conflict
+from thresher.storage.archive import local_open_file, segments
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import (
     JSON,
     Manifest,
     Output,
@@ -30,10 +30,10 @@ from storage.manifest import (
     seal,
     stored_digest,
 )
-from storage.store import Store
-from storage.warc import cdxj
-from storage.warc.compression import compression_of, stem
-from storage.warc.index_lines import IndexLines
+from thresher.storage.store import Store
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.compression import compression_of, stem
+from thresher.storage.warc.index_lines import IndexLines
 
 WARC = "warc"
 """Folder of the archive files of all crawls."""

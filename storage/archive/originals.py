@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from storage.archive.open_files import INDEX_SUFFIX
-from storage.store import Store
-from storage.warc import cdxj
-from storage.warc.compression import stem
-from storage.warc.records import ArchivedRecord, read_records
-from storage.warc.revisit import REVISIT, Revisit
+from thresher.storage.archive.open_files import INDEX_SUFFIX
+from thresher.storage.store import Store
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.compression import stem
+from thresher.storage.warc.records import ArchivedRecord, read_records
+from thresher.storage.warc.revisit import REVISIT, Revisit
 
 
 def find_originals(

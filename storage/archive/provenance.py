@@ -10,10 +10,10 @@ import zlib
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-from storage.manifest import JSON
-from storage.warc.dropped import WARC_FIELDS
-from storage.warc.exchange_records import warcinfo
-from storage.warc.records import read_records
+from thresher.storage.manifest import JSON
+from thresher.storage.warc.dropped import WARC_FIELDS
+from thresher.storage.warc.exchange_records import warcinfo
+from thresher.storage.warc.records import read_records
 
 FIELD = "thresher-recipe"
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from uuid import UUID
 
-from core import CorruptData
-from storage.archive.open_files import INDEX_SUFFIX, writer_and_serial
-from storage.archive.written_payloads import WrittenPayload, WrittenPayloads
-from storage.store import Store
-from storage.warc import cdxj
-from storage.warc.revisit import REVISIT_MIME
+from thresher.core import CorruptData
+from thresher.storage.archive.open_files import INDEX_SUFFIX, writer_and_serial
+from thresher.storage.archive.written_payloads import WrittenPayload, WrittenPayloads
+from thresher.storage.store import Store
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.revisit import REVISIT_MIME
 
 FILES = 64
 """Index files that are read at most; each costs one request in a bucket."""

@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from core import Conflict, CorruptData, InputError
-from storage.archive.open_files import (
+from thresher.core import Conflict, CorruptData, InputError
+from thresher.storage.archive.open_files import (
     STEP_NAME,
     WARC,
     AbandonedFile,
@@ -29,17 +29,17 @@ from storage.archive.open_files import (
     tail_name,
     writer_and_serial,
 )
-from storage.archive.provenance import CONFORMS_TO
-from storage.archive.reseal import reseal
-from storage.directory_store import sync
-from storage.manifest import Manifest, digest, manifest_name
-from storage.store import Store
-from storage.warc import cdxj
-from storage.warc.compression import compression_of, compressor, gzip_member, stem
-from storage.warc.exchange_records import warcinfo
-from storage.warc.index_lines import IndexLines
-from storage.warc.records import DAMAGED, read_records
-from storage.warc.revisit import REVISIT
+from thresher.storage.archive.provenance import CONFORMS_TO
+from thresher.storage.archive.reseal import reseal
+from thresher.storage.directory_store import sync
+from thresher.storage.manifest import Manifest, digest, manifest_name
+from thresher.storage.store import Store
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.compression import compression_of, compressor, gzip_member, stem
+from thresher.storage.warc.exchange_records import warcinfo
+from thresher.storage.warc.index_lines import IndexLines
+from thresher.storage.warc.records import DAMAGED, read_records
+from thresher.storage.warc.revisit import REVISIT
 
 PIECE = 1 << 20
 """Bytes copied at a time."""

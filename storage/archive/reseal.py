@@ -10,9 +10,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import BinaryIO, NamedTuple
 
-from storage.archive.open_files import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME
-from storage.archive.provenance import read_recipe
-from storage.manifest import (
+from thresher.storage.archive.open_files import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME
+from thresher.storage.archive.provenance import read_recipe
+from thresher.storage.manifest import (
     JSON,
     Manifest,
     Output,
@@ -22,11 +22,11 @@ from storage.manifest import (
     seal,
     stored_digest,
 )
-from storage.store import Store
-from storage.warc import cdxj
-from storage.warc.compression import stem
-from storage.warc.index_lines import IndexLines
-from storage.warc.records import read_records
+from thresher.storage.store import Store
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.compression import stem
+from thresher.storage.warc.index_lines import IndexLines
+from thresher.storage.warc.records import read_records
 
 GRACE_MS = 60_000
 """A writer seals a file seconds after it publishes it. An older file without a seal has lost its seal."""

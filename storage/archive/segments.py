@@ -18,9 +18,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from core import Conflict, CorruptData
-from storage.directory_store import disk_errors_as_unavailable
-from storage.store import Store
+from thresher.core import Conflict, CorruptData
+from thresher.storage.directory_store import disk_errors_as_unavailable
+from thresher.storage.store import Store
 
 OPEN = "open"
 DIGITS = 15

@@ -12,9 +12,9 @@ from itertools import islice
 from typing import NamedTuple
 from uuid import UUID
 
-from core import Capture
-from storage.warc.cdxj import encoding_of
-from storage.warc.revisit import Revisit
+from thresher.core import Capture
+from thresher.storage.warc.cdxj import encoding_of
+from thresher.storage.warc.revisit import Revisit
 
 LIMIT = 100_000
 """About 31 MB, with URLs of 60 characters."""

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 import xxhash
 
-from core import CorruptData
+from thresher.core import CorruptData
 
 MAGIC = b"thrblk\x00\x01"
 HEAD = struct.Struct("<8sIQ16s")

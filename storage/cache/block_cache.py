@@ -17,10 +17,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from core import CorruptData, InputError
-from storage.cache import block
-from storage.cache.cache_counters import CacheCounters, CacheStats, sum_counters
-from storage.cache.cache_space import CacheSpace, PendingBlock
+from thresher.core import CorruptData, InputError
+from thresher.storage.cache import block
+from thresher.storage.cache.cache_counters import CacheCounters, CacheStats, sum_counters
+from thresher.storage.cache.cache_space import CacheSpace, PendingBlock
 
 WAIT_SECONDS = 10.0
 """As long as a slow server may take for a block of 8 MiB. A caller that has waited so long fetches without storing."""

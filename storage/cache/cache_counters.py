@@ -15,9 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.cache.ledger import Totals
-from storage.directory_store import FILE_MODE
-from storage.file_lock import try_lock
+from thresher.storage.cache.ledger import Totals
+from thresher.storage.directory_store import FILE_MODE
+from thresher.storage.file_lock import try_lock
 
 COUNTS = struct.Struct("<5Q")
 NEW_FILES = 8

@@ -18,8 +18,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from storage.cache.ledger import Ledger, LedgerUpdate, Totals
-from storage.file_lock import is_file_at, locked, try_lock
+from thresher.storage.cache.ledger import Ledger, LedgerUpdate, Totals
+from thresher.storage.file_lock import is_file_at, locked, try_lock
 
 PAGE = 4096
 """Bytes: the unit in which ext4, XFS and tmpfs allocate room to files."""

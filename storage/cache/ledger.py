@@ -15,7 +15,7 @@ from pathlib import Path
 
 import xxhash
 
-from storage.file_lock import locked
+from thresher.storage.file_lock import locked
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")  # Linux; where it is missing, all boots are one
 TOTALS_FORMAT = struct.Struct("<8s16sQQQQQ")

@@ -13,8 +13,8 @@ lies and how the two differ. `schema` brings the tables (`catalog_tables`) to to
 `storage.migrations`. `refresh` makes their rows agree with the storage, by the `rows` of each stored object.
 """
 
-from storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart, Source
-from storage.catalog.project_catalog import Catalog
-from storage.catalog.refresh import CatalogContents
+from thresher.storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart, Source
+from thresher.storage.catalog.project_catalog import Catalog
+from thresher.storage.catalog.refresh import CatalogContents
 
 __all__ = ["ArchiveFile", "Catalog", "CatalogContents", "Cost", "Run", "SealedPart", "Source"]

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session
 
-from core import CorruptData, ThresherError
+from thresher.core import CorruptData, ThresherError
 
 BUSY_S = 600
 """How long one process waits for another's refresh, in seconds."""

@@ -5,11 +5,11 @@ from pathlib import Path
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from core import InputError
-from core.printable_address import printable_address
-from storage.catalog.database import Database
-from storage.catalog.postgres import PostgresDatabase
-from storage.catalog.sqlite import SQLiteDatabase
+from thresher.core import InputError
+from thresher.core.printable_address import printable_address
+from thresher.storage.catalog.database import Database
+from thresher.storage.catalog.postgres import PostgresDatabase
+from thresher.storage.catalog.sqlite import SQLiteDatabase
 
 POSTGRES = ("postgresql", "postgresql+psycopg")
 

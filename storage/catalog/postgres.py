@@ -11,9 +11,9 @@ from sqlalchemy import URL, Connection, create_engine, text
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session
 
-from core import InputError, ThresherError, Unavailable
-from storage.catalog.catalog_tables import TABLE_NAMES
-from storage.catalog.database import BUSY_S, VERSION_TABLE, DamagedCatalog, first_line, open_session
+from thresher.core import InputError, ThresherError, Unavailable
+from thresher.storage.catalog.catalog_tables import TABLE_NAMES
+from thresher.storage.catalog.database import BUSY_S, VERSION_TABLE, DamagedCatalog, first_line, open_session
 
 SCHEMA = "thresher"
 WRITER, REPAIRER = 0x54485253, 0x54485254

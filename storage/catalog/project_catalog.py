@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 
 from sqlmodel import Session, col, select
 
-from core import CorruptData, InputError
-from storage.catalog.catalog_tables import ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
-from storage.catalog.database import DamagedCatalog
-from storage.catalog.database_url import locate
-from storage.catalog.refresh import CatalogContents, count_contents, delete_all_rows, faults, refresh
-from storage.catalog.schema import prepare, recreate
-from storage.store import Store
+from thresher.core import CorruptData, InputError
+from thresher.storage.catalog.catalog_tables import ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
+from thresher.storage.catalog.database import DamagedCatalog
+from thresher.storage.catalog.database_url import locate
+from thresher.storage.catalog.refresh import CatalogContents, count_contents, delete_all_rows, faults, refresh
+from thresher.storage.catalog.schema import prepare, recreate
+from thresher.storage.store import Store
 
 Result = TypeVar("Result")
 ROWS_PER_FETCH = 1000

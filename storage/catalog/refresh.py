@@ -12,10 +12,18 @@ from typing import Any
 from sqlalchemy import case, delete, func, insert, select
 from sqlmodel import Session, SQLModel, col
 
-from core import CorruptData
-from storage.catalog.catalog_tables import TABLES, ArchiveFile, Cost, Mirrored, Run, SealedPart, Source
-from storage.catalog.rows import manifest_rows, run_rows
-from storage.store import Store
+from thresher.core import CorruptData
+from thresher.storage.catalog.catalog_tables import (
+    TABLES,
+    ArchiveFile,
+    Cost,
+    Mirrored,
+    Run,
+    SealedPart,
+    Source,
+)
+from thresher.storage.catalog.rows import manifest_rows, run_rows
+from thresher.storage.store import Store
 
 BATCH = 500
 """Names whose rows are deleted with one statement a table."""

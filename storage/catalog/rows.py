@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from sqlmodel import SQLModel
 
-from core import CorruptData
-from storage import run as runs
-from storage.archive.open_files import INDEX_SUFFIX
-from storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart
-from storage.manifest import Manifest, load_manifest
-from storage.store import Store
+from thresher.core import CorruptData
+from thresher.storage import run as runs
+from thresher.storage.archive.open_files import INDEX_SUFFIX
+from thresher.storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart
+from thresher.storage.manifest import Manifest, load_manifest
+from thresher.storage.store import Store
 
 JUDGE = "judge"
 """The step whose parts are named `set/source/part`, after the set of verdicts."""

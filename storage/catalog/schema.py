@@ -4,11 +4,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-import storage.migrations
-from core import InputError
-from storage.catalog.catalog_tables import TABLE_NAMES
-from storage.catalog.database import VERSION_TABLE, DamagedCatalog, Database
-from storage.migrations import REVISIONS
+import thresher.storage.migrations
+from thresher.core import InputError
+from thresher.storage.catalog.catalog_tables import TABLE_NAMES
+from thresher.storage.catalog.database import VERSION_TABLE, DamagedCatalog, Database
+from thresher.storage.migrations import REVISIONS
 
 HEAD = REVISIONS[-1]
 
@@ -74,7 +74,7 @@ def _migrate(database: Database) -> None:
         database.mark_as_catalog(connection)
         config = Config()
         config.set_main_option(
-            "script_location", str(Path(storage.migrations.__file__).parent).replace("%", "%%")
+            "script_location", str(Path(thresher.storage.migrations.__file__).parent).replace("%", "%%")
         )
         config.attributes.update(connection=connection, version_table=VERSION_TABLE)
         try:

@@ -17,8 +17,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 from sqlmodel import Session
 
-from core import InputError, ThresherError, Unavailable
-from storage.catalog.database import BUSY_S, DamagedCatalog, open_session
+from thresher.core import InputError, ThresherError, Unavailable
+from thresher.storage.catalog.database import BUSY_S, DamagedCatalog, open_session
 
 APPLICATION = 0x54485253
 """SQLite's application_id of Thresher's catalogs: "THRS"."""

@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 from sqlmodel import Session, col
 from sqlmodel import select as select_rows
 
-from storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart
+from thresher.storage.catalog.catalog_tables import ArchiveFile, Cost, Run, SealedPart
 
 MAX_ROWS = 200
 """Rows of one page."""

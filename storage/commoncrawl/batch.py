@@ -18,19 +18,19 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import UUID
 
-from storage.archive.archive_writer import CONFORMS_TO
-from storage.commoncrawl import index_facts
-from storage.commoncrawl.index.range_read import RangeRead, range_reads
-from storage.commoncrawl.index.row import CrawlIndexRow
-from storage.commoncrawl.record_check import read_member
-from storage.commoncrawl.row_results import RowResult
-from storage.commoncrawl.transport.response_kind import ResponseError
-from storage.commoncrawl.transport.source_client import RangeRequest, SourceClient
-from storage.warc import cdxj
-from storage.warc.compression import gzip_member
-from storage.warc.exchange_records import EPOCH, warcinfo
-from storage.warc.index_lines import IndexLines
-from storage.warc.records import ArchivedRecord
+from thresher.storage.archive.archive_writer import CONFORMS_TO
+from thresher.storage.commoncrawl import index_facts
+from thresher.storage.commoncrawl.index.range_read import RangeRead, range_reads
+from thresher.storage.commoncrawl.index.row import CrawlIndexRow
+from thresher.storage.commoncrawl.record_check import read_member
+from thresher.storage.commoncrawl.row_results import RowResult
+from thresher.storage.commoncrawl.transport.response_kind import ResponseError
+from thresher.storage.commoncrawl.transport.source_client import RangeRequest, SourceClient
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.compression import gzip_member
+from thresher.storage.warc.exchange_records import EPOCH, warcinfo
+from thresher.storage.warc.index_lines import IndexLines
+from thresher.storage.warc.records import ArchivedRecord
 
 ROWS = 10_000
 """Records of one file at most."""

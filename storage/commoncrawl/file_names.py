@@ -3,7 +3,7 @@
 import re
 from typing import Literal, get_args
 
-from core import InputError
+from thresher.core import InputError
 
 FileKind = Literal["warc", "wat", "wet"]
 """Kinds of a crawl's files: the pages, their metadata, their texts."""

@@ -9,10 +9,10 @@ already has them.
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid5
 
-from storage.commoncrawl.index.row import CrawlIndexRow
-from storage.warc.dropped import WARC_FIELDS
-from storage.warc.exchange_records import Attachment, attachment_record
-from storage.warc.records import ArchivedRecord
+from thresher.storage.commoncrawl.index.row import CrawlIndexRow
+from thresher.storage.warc.dropped import WARC_FIELDS
+from thresher.storage.warc.exchange_records import Attachment, attachment_record
+from thresher.storage.warc.records import ArchivedRecord
 
 FROM = "from"
 LINE = "\r\n"

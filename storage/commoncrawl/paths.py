@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core import InputError
-from storage.commoncrawl.file_names import is_file, segment
+from thresher.core import InputError
+from thresher.storage.commoncrawl.file_names import is_file, segment
 
 if TYPE_CHECKING:
-    from storage.commoncrawl.transport.source_client import SourceClient
+    from thresher.storage.commoncrawl.transport.source_client import SourceClient
 
 MAX_PATH_CHARACTERS = 1 << 10
 """Characters of a path at most."""

@@ -2,13 +2,13 @@
 
 import io
 
-from core import InputError
-from storage.commoncrawl.index.row import CrawlIndexRow
-from storage.warc.exchange_records import sha1, target_uri
-from storage.warc.members import GZIP, HEAD_END, Member
-from storage.warc.payload import decode_transfer
-from storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read_records
-from storage.warc.revisit import REVISIT
+from thresher.core import InputError
+from thresher.storage.commoncrawl.index.row import CrawlIndexRow
+from thresher.storage.warc.exchange_records import sha1, target_uri
+from thresher.storage.warc.members import GZIP, HEAD_END, Member
+from thresher.storage.warc.payload import decode_transfer
+from thresher.storage.warc.records import DAMAGED, PAYLOAD_LIMIT, ArchivedRecord, read_records
+from thresher.storage.warc.revisit import REVISIT
 
 SHORT = "short"
 """Reason code: there are fewer bytes than the index states."""

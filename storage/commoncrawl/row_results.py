@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storage import tables
-from storage.commoncrawl.index.row import CrawlIndexRow
-from storage.manifest import manifests
-from storage.store import Store
+from thresher.storage import tables
+from thresher.storage.commoncrawl.index.row import CrawlIndexRow
+from thresher.storage.manifest import manifests
+from thresher.storage.store import Store
 
 STEP_NAME = "commoncrawl"
 STEP = f"{STEP_NAME}@1"

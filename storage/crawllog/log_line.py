@@ -32,9 +32,9 @@ from typing import Any, BinaryIO
 
 import zstandard
 
-from core import CorruptData
-from storage.archive.open_files import open_files, snapshot
-from storage.store import Store
+from thresher.core import CorruptData
+from thresher.storage.archive.open_files import open_files, snapshot
+from thresher.storage.store import Store
 
 FOLDER = "log"
 SUFFIX = ".jsonl"

@@ -9,9 +9,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, islice
 
-from storage.archive.open_files import open_files, read_from, snapshot
-from storage.crawllog.log_line import FOLDER, SEALED_SUFFIX, SUFFIX, LogLine, decode, files, read, whole_lines
-from storage.store import Store
+from thresher.storage.archive.open_files import open_files, read_from, snapshot
+from thresher.storage.crawllog.log_line import (
+    FOLDER,
+    SEALED_SUFFIX,
+    SUFFIX,
+    LogLine,
+    decode,
+    files,
+    read,
+    whole_lines,
+)
+from thresher.storage.store import Store
 
 
 def has_log(store: Store, crawl: str) -> bool:

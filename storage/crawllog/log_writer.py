@@ -17,9 +17,9 @@ from pathlib import Path
 
 import zstandard
 
-from core import Conflict, InputError
-from storage.archive.archive_writer import NAME_PATTERN
-from storage.archive.open_files import (
+from thresher.core import Conflict, InputError
+from thresher.storage.archive.archive_writer import NAME_PATTERN
+from thresher.storage.archive.open_files import (
     AbandonedFile,
     OpenFile,
     claim,
@@ -29,7 +29,7 @@ from storage.archive.open_files import (
     tail_name,
     writer_and_serial,
 )
-from storage.crawllog.log_line import (
+from thresher.storage.crawllog.log_line import (
     FOLDER,
     SEALED_SUFFIX,
     SUFFIX,
@@ -40,7 +40,7 @@ from storage.crawllog.log_line import (
     placed_lines,
     read,
 )
-from storage.manifest import (
+from thresher.storage.manifest import (
     JSON,
     Manifest,
     Output,
@@ -50,7 +50,7 @@ from storage.manifest import (
     seal,
     stored_digest,
 )
-from storage.store import Store
+from thresher.storage.store import Store
 
 STEP_NAME = "log"
 STEP = f"{STEP_NAME}@1"

@@ -12,11 +12,11 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from storage.archive.open_files import INDEX_SUFFIX
-from storage.crawllog import log_line
-from storage.store import Store
-from storage.warc import cdxj
-from storage.warc.cdxj import CdxjRow
+from thresher.storage.archive.open_files import INDEX_SUFFIX
+from thresher.storage.crawllog import log_line
+from thresher.storage.store import Store
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.cdxj import CdxjRow
 
 _BATCH = 10_000
 _TABLE = """

@@ -15,15 +15,21 @@ from io import BufferedReader
 from ipaddress import ip_address
 from typing import BinaryIO, cast
 
-from core import Failure, InputError, failure_boundary
-from storage.inputs.decompression import decompress
-from storage.inputs.entry import DAMAGE, HTTP_RESPONSE, MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
-from storage.inputs.file_slice import FileSlice
-from storage.inputs.table_files.columns import milliseconds
-from storage.warc.exchange_records import MIME
-from storage.warc.members import CUT_OFF, NO_RECORD, members
-from storage.warc.payload import TOO_LONG
-from storage.warc.records import HEAD_ROOM, WRONG_LENGTH
+from thresher.core import Failure, InputError, failure_boundary
+from thresher.storage.inputs.decompression import decompress
+from thresher.storage.inputs.entry import (
+    DAMAGE,
+    HTTP_RESPONSE,
+    MAX_PAYLOAD_BYTES,
+    InputRecord,
+    UnusableRecord,
+)
+from thresher.storage.inputs.file_slice import FileSlice
+from thresher.storage.inputs.table_files.columns import milliseconds
+from thresher.storage.warc.exchange_records import MIME
+from thresher.storage.warc.members import CUT_OFF, NO_RECORD, members
+from thresher.storage.warc.payload import TOO_LONG
+from thresher.storage.warc.records import HEAD_ROOM, WRONG_LENGTH
 
 MAGIC = b"filedesc:"
 MAX_LINE_LENGTH = 64 << 10

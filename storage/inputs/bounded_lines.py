@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from storage.inputs.entry import MAX_PAYLOAD_BYTES
+from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES
 
 MAX_LINE_LENGTH = 2 * MAX_PAYLOAD_BYTES
 """Bytes of the longest line. A line may be longer than a payload because JSON escapes characters (`\\u0041`)."""

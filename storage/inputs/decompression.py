@@ -15,9 +15,9 @@ from typing import Any, BinaryIO
 import zstandard
 from isal import isal_zlib
 
-from core import InputError
-from storage.warc.members import BROKEN, CUT_OFF, GZIP, INFLATE_ERROR, MIN_WINDOW, PIECE, ZSTD
-from storage.warc.members import WINDOW as INPUT_BYTES
+from thresher.core import InputError
+from thresher.storage.warc.members import BROKEN, CUT_OFF, GZIP, INFLATE_ERROR, MIN_WINDOW, PIECE, ZSTD
+from thresher.storage.warc.members import WINDOW as INPUT_BYTES
 
 BZIP2 = b"BZh"
 WINDOW = 1 << 27

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO, TypeAlias
 
-from core import Failure, failure_boundary
-from storage.warc.exchange_records import Fact
-from storage.warc.members import BROKEN, CUT_OFF, NO_RECORD
-from storage.warc.payload import TOO_LONG
-from storage.warc.records import WRONG_LENGTH
+from thresher.core import Failure, failure_boundary
+from thresher.storage.warc.exchange_records import Fact
+from thresher.storage.warc.members import BROKEN, CUT_OFF, NO_RECORD
+from thresher.storage.warc.payload import TOO_LONG
+from thresher.storage.warc.records import WRONG_LENGTH
 
 MAX_PAYLOAD_BYTES = 64 << 20
 """Largest payload of a record, in bytes."""

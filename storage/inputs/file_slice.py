@@ -3,7 +3,7 @@
 import io
 from typing import Any, BinaryIO
 
-from storage.seekable import SeekableFile
+from thresher.storage.seekable import SeekableFile
 
 
 class FileSlice(SeekableFile):

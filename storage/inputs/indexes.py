@@ -2,7 +2,7 @@
 
 import re
 
-from core import InputError
+from thresher.core import InputError
 
 CDX = (".cdx", ".cdxj", ".idx", ".loc")
 """Endings of CDX indexes and of the files that locate lines in them, without the ending of a compression."""

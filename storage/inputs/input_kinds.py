@@ -15,15 +15,20 @@ from shutil import copyfileobj
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 
-from core import Failure, InputError, failure_boundary
-from storage.inputs import arc, tar, text_files, wacz_input, warc_input
-from storage.inputs.decompression import DICTIONARY_FRAME, decompress, max_unpacked_bytes, unpacked_too_large
-from storage.inputs.dumps import stackexchange, wikipedia
-from storage.inputs.entry import InputRecord, Item, Reader, UnusableRecord
-from storage.inputs.indexes import IndexFileError, index_kind
-from storage.inputs.table_files import arrow, delimited, jsonl_rows, parquet_rows
-from storage.inputs.table_files.columns import DEFAULT_COLUMNS, HTML_BYTES, Columns
-from storage.warc.members import LZ4
+from thresher.core import Failure, InputError, failure_boundary
+from thresher.storage.inputs import arc, tar, text_files, wacz_input, warc_input
+from thresher.storage.inputs.decompression import (
+    DICTIONARY_FRAME,
+    decompress,
+    max_unpacked_bytes,
+    unpacked_too_large,
+)
+from thresher.storage.inputs.dumps import stackexchange, wikipedia
+from thresher.storage.inputs.entry import InputRecord, Item, Reader, UnusableRecord
+from thresher.storage.inputs.indexes import IndexFileError, index_kind
+from thresher.storage.inputs.table_files import arrow, delimited, jsonl_rows, parquet_rows
+from thresher.storage.inputs.table_files.columns import DEFAULT_COLUMNS, HTML_BYTES, Columns
+from thresher.storage.warc.members import LZ4
 
 ITEM = 32
 """Minimum number of bytes that a record of a table counts for."""

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
-from core import Failure, InputError, failure_boundary
-from storage.inputs.entry import HTTP_RESPONSE, CopiedRecord, InputRecord, Item, UnusableRecord
-from storage.manifest import JSON, recipe_difference
-from storage.warc.compression import gzip_member
-from storage.warc.exchange_records import ingested_record
+from thresher.core import Failure, InputError, failure_boundary
+from thresher.storage.inputs.entry import HTTP_RESPONSE, CopiedRecord, InputRecord, Item, UnusableRecord
+from thresher.storage.manifest import JSON, recipe_difference
+from thresher.storage.warc.compression import gzip_member
+from thresher.storage.warc.exchange_records import ingested_record
 
 MAX_HEAD_LENGTH = 32 << 10
 """Longest head of a record in bytes: FastWARC reads no longer one."""

@@ -22,19 +22,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from core import CorruptData
-from storage.archive.open_files import STEP_NAME
-from storage.archive.provenance import read_recipe, warcinfo_member
-from storage.archive.reseal import ArchiveContents, read_contents, reseal, seal_contents
-from storage.inputs.entry import InputRecord, Item, UnusableRecord
-from storage.inputs.origin import PASSED_OVER, Origin, require_good, warc_type, write_record
-from storage.inputs.volumes import DEFAULT_SIZE, VolumeSize
-from storage.manifest import JSON, Manifest, manifest_name, put_output
-from storage.spool import spool_file
-from storage.store import Store
-from storage.warc.compression import gzip_member, stem
-from storage.warc.exchange_records import input_list_record
-from storage.warc.records import read_records
+from thresher.core import CorruptData
+from thresher.storage.archive.open_files import STEP_NAME
+from thresher.storage.archive.provenance import read_recipe, warcinfo_member
+from thresher.storage.archive.reseal import ArchiveContents, read_contents, reseal, seal_contents
+from thresher.storage.inputs.entry import InputRecord, Item, UnusableRecord
+from thresher.storage.inputs.origin import PASSED_OVER, Origin, require_good, warc_type, write_record
+from thresher.storage.inputs.volumes import DEFAULT_SIZE, VolumeSize
+from thresher.storage.manifest import JSON, Manifest, manifest_name, put_output
+from thresher.storage.spool import spool_file
+from thresher.storage.store import Store
+from thresher.storage.warc.compression import gzip_member, stem
+from thresher.storage.warc.exchange_records import input_list_record
+from thresher.storage.warc.records import read_records
 
 SMALL = 1 << 20
 """Bytes of the largest input that shares an archive file. A larger input gets files of its own: their cost is small

@@ -13,17 +13,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
-from core import Failure, InputError, failure_boundary
-from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
-from storage.inputs.table_files.columns import (
+from thresher.core import Failure, InputError, failure_boundary
+from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
+from thresher.storage.inputs.table_files.columns import (
     DEFAULT_COLUMNS,
     HTML_BYTES,
     Columns,
     RowLocation,
     record_of_row,
 )
-from storage.inputs.text_files import PLAIN_BYTES, document
-from storage.warc.members import CUT_OFF
+from thresher.storage.inputs.text_files import PLAIN_BYTES, document
+from thresher.storage.warc.members import CUT_OFF
 
 TYPES: Mapping[str, str] = {
     "html": HTML_BYTES,

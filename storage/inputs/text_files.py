@@ -5,9 +5,9 @@ from functools import partial
 from typing import BinaryIO
 from urllib.parse import quote
 
-from storage.inputs.bounded_lines import BOM, lines
-from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
-from storage.inputs.table_files.columns import PLAIN, RowLocation
+from thresher.storage.inputs.bounded_lines import BOM, lines
+from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
+from thresher.storage.inputs.table_files.columns import PLAIN, RowLocation
 
 PLAIN_BYTES = "text/plain"
 """Media type of a text whose encoding is unknown."""

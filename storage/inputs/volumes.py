@@ -18,12 +18,12 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from core import InputError
-from storage.archive.open_files import STEP_NAME
-from storage.archive.provenance import warcinfo_member
-from storage.archive.reseal import ArchiveContents, read_contents, seal_contents
-from storage.inputs.entry import InputRecord, Item, UnusableRecord
-from storage.inputs.origin import (
+from thresher.core import InputError
+from thresher.storage.archive.open_files import STEP_NAME
+from thresher.storage.archive.provenance import warcinfo_member
+from thresher.storage.archive.reseal import ArchiveContents, read_contents, seal_contents
+from thresher.storage.inputs.entry import InputRecord, Item, UnusableRecord
+from thresher.storage.inputs.origin import (
     PASSED_OVER,
     Origin,
     passed_over,
@@ -31,8 +31,8 @@ from storage.inputs.origin import (
     require_same_reading,
     write_record,
 )
-from storage.manifest import JSON, Manifest, load_manifest, manifest_name, put_output
-from storage.store import Store
+from thresher.storage.manifest import JSON, Manifest, load_manifest, manifest_name, put_output
+from thresher.storage.store import Store
 
 MAX_RECORDS, MAX_BYTES = 100_000, 256 << 20
 Rest = Literal["more", "none"]

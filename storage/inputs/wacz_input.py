@@ -19,11 +19,11 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO, NoReturn, cast
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from core import InputError
-from storage.inputs import warc_input
-from storage.inputs.decompression import max_unpacked_bytes, unpacked_too_large
-from storage.inputs.entry import CopiedRecord, UnusableRecord
-from storage.inputs.file_slice import FileSlice
+from thresher.core import InputError
+from thresher.storage.inputs import warc_input
+from thresher.storage.inputs.decompression import max_unpacked_bytes, unpacked_too_large
+from thresher.storage.inputs.entry import CopiedRecord, UnusableRecord
+from thresher.storage.inputs.file_slice import FileSlice
 
 PACKAGE, SEAL = "datapackage.json", "datapackage-digest.json"
 ARCHIVE = re.compile(r"archive/.*\.warc(?:\.gz|\.zst)?")

@@ -15,11 +15,11 @@ from typing import Any, BinaryIO, cast
 
 from fastwarc.stream_io import Lz4Reader
 
-from storage.inputs.decompression import DICTIONARY_FRAME, DecompressedStream, decompress
-from storage.inputs.entry import DAMAGE, MAX_COPIED_BYTES, CopiedRecord, UnusableRecord
-from storage.inputs.file_slice import FileSlice
-from storage.warc.compression import gzip_member
-from storage.warc.members import (
+from thresher.storage.inputs.decompression import DICTIONARY_FRAME, DecompressedStream, decompress
+from thresher.storage.inputs.entry import DAMAGE, MAX_COPIED_BYTES, CopiedRecord, UnusableRecord
+from thresher.storage.inputs.file_slice import FileSlice
+from thresher.storage.warc.compression import gzip_member
+from thresher.storage.warc.members import (
     BROKEN,
     GZIP,
     HEAD_END,
@@ -31,7 +31,7 @@ from storage.warc.members import (
     Member,
     members,
 )
-from storage.warc.payload import TOO_LONG
+from thresher.storage.warc.payload import TOO_LONG
 
 RECORD_END = b"\r\n\r\n"
 BLANK = b"\r\n\0 "

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from core import InputError
-from storage.inputs.decompression import DecompressedStream, decompress
-from storage.warc.members import CUT_OFF
+from thresher.core import InputError
+from thresher.storage.inputs.decompression import DecompressedStream, decompress
+from thresher.storage.warc.members import CUT_OFF
 
 COMPRESSIONS = (".gz", ".bz2", ".zst")
 """Ends of the names of compressed files. Whether a file is unpacked is decided by its bytes alone."""

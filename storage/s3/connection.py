@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from core.call_times import CallTimes
-from core.printable_address import redact_secrets
-from storage.request_retry import RetryPolicy
-from storage.s3.in_flight import InFlight
-from storage.s3.requests import RequestSender
-from storage.s3.s3_client import MAX_REQUESTS, open_client, open_session
-from storage.s3.s3_errors import user_error
+from thresher.core.call_times import CallTimes
+from thresher.core.printable_address import redact_secrets
+from thresher.storage.request_retry import RetryPolicy
+from thresher.storage.s3.in_flight import InFlight
+from thresher.storage.s3.requests import RequestSender
+from thresher.storage.s3.s3_client import MAX_REQUESTS, open_client, open_session
+from thresher.storage.s3.s3_errors import user_error
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client

@@ -19,7 +19,7 @@ from botocore.awsrequest import (
     AWSHTTPSConnectionPool,
 )
 
-from storage.s3.in_flight import current_attempt
+from thresher.storage.s3.in_flight import current_attempt
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client

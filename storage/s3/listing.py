@@ -10,9 +10,9 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from core import InputError, Unavailable
-from storage.s3.connection import Connection
-from storage.store import check_name
+from thresher.core import InputError, Unavailable
+from thresher.storage.s3.connection import Connection
+from thresher.storage.store import check_name
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client

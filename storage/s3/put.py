@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, TypedDict
 
 from botocore.exceptions import ClientError
 
-from core import InputError, Unavailable
-from storage.s3.connection import Connection
-from storage.s3.s3_errors import (
+from thresher.core import InputError, Unavailable
+from thresher.storage.s3.connection import Connection
+from thresher.storage.s3.s3_errors import (
     is_invalid_part_list,
     is_missing,
     is_precondition_failed,

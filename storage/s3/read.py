@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from botocore.exceptions import ClientError
 
-from core import CorruptData
-from storage.s3.connection import Connection
-from storage.s3.in_flight import Job
-from storage.s3.put import DIGEST
-from storage.s3.s3_errors import DamagedReply, is_empty, is_missing, is_precondition_failed
-from storage.s3.server_clock import age_ms, server_time
-from storage.seekable import SeekableFile
+from thresher.core import CorruptData
+from thresher.storage.s3.connection import Connection
+from thresher.storage.s3.in_flight import Job
+from thresher.storage.s3.put import DIGEST
+from thresher.storage.s3.s3_errors import DamagedReply, is_empty, is_missing, is_precondition_failed
+from thresher.storage.s3.server_clock import age_ms, server_time
+from thresher.storage.seekable import SeekableFile
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from botocore.exceptions import ClientError
 
-from core import Unavailable
-from storage.call_timer import CallTimer
-from storage.request_retry import (
+from thresher.core import Unavailable
+from thresher.storage.call_timer import CallTimer
+from thresher.storage.request_retry import (
     Admission,
     Circuit,
     RetryPolicy,
@@ -26,8 +26,8 @@ from storage.request_retry import (
     record_failure,
     remaining_ms,
 )
-from storage.s3.in_flight import InFlight
-from storage.s3.s3_errors import RetryableFailure, retryable_failure
+from thresher.storage.s3.in_flight import InFlight
+from thresher.storage.s3.s3_errors import RetryableFailure, retryable_failure
 
 T = TypeVar("T")
 

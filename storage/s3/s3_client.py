@@ -13,9 +13,9 @@ from botocore.configprovider import ConfiguredEndpointProvider
 from botocore.handlers import add_expect_header
 from botocore.loaders import JSONFileLoader, create_loader
 
-from core import InputError
-from core.printable_address import redact_secrets
-from storage.s3.http_connections import CONNECT_S, use_own_connections
+from thresher.core import InputError
+from thresher.core.printable_address import redact_secrets
+from thresher.storage.s3.http_connections import CONNECT_S, use_own_connections
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client

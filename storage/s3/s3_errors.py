@@ -26,9 +26,9 @@ from botocore.exceptions import (
 from botocore.exceptions import ConnectionError as NoConnectionError
 from botocore.parsers import ResponseParserError
 
-from core import InputError, ThresherError, Unavailable
-from core.printable_address import redact_secrets
-from storage.request_retry import retry_after_ms
+from thresher.core import InputError, ThresherError, Unavailable
+from thresher.core.printable_address import redact_secrets
+from thresher.storage.request_retry import retry_after_ms
 
 RETRYABLE_CODES = frozenset(
     {

@@ -21,15 +21,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
-from core import CorruptData, InputError
-from core.call_times import CallTimes
-from core.printable_address import printable_address
-from storage.request_retry import RetryPolicy
-from storage.s3 import listing, put, read, uploads
-from storage.s3.connection import BucketLocation, Connection
-from storage.s3.read import BlockCache, Head
-from storage.spool import open_spool, spool_file
-from storage.store import Staged, check_name
+from thresher.core import CorruptData, InputError
+from thresher.core.call_times import CallTimes
+from thresher.core.printable_address import printable_address
+from thresher.storage.request_retry import RetryPolicy
+from thresher.storage.s3 import listing, put, read, uploads
+from thresher.storage.s3.connection import BucketLocation, Connection
+from thresher.storage.s3.read import BlockCache, Head
+from thresher.storage.spool import open_spool, spool_file
+from thresher.storage.store import Staged, check_name
 
 if TYPE_CHECKING:
     from types_boto3_s3.type_defs import ListObjectsV2OutputTypeDef as Page

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from storage.s3.connection import Connection
-from storage.s3.s3_client import MAX_REQUESTS
-from storage.s3.s3_errors import is_unknown_upload
-from storage.s3.server_clock import age_ms, server_time
+from thresher.storage.s3.connection import Connection
+from thresher.storage.s3.s3_client import MAX_REQUESTS
+from thresher.storage.s3.s3_errors import is_unknown_upload
+from thresher.storage.s3.server_clock import age_ms, server_time
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
 
-from core import Capture, InputError
+from thresher.core import Capture, InputError
 
 LINK, REDIRECT = "L", "R"
 """Kinds of hop, as Heritrix writes them: a link, and the target of a redirect."""

@@ -20,12 +20,12 @@ from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 from typing import BinaryIO
 
-from core import CorruptData, RecordRef
-from core.surt import surt
-from storage.warc.exchange_records import EPOCH, target_uri
-from storage.warc.index_lines import IndexLines
-from storage.warc.records import ArchivedRecord
-from storage.warc.revisit import REVISIT, REVISIT_MIME, Revisit
+from thresher.core import CorruptData, RecordRef
+from thresher.core.surt import surt
+from thresher.storage.warc.exchange_records import EPOCH, target_uri
+from thresher.storage.warc.index_lines import IndexLines
+from thresher.storage.warc.records import ArchivedRecord
+from thresher.storage.warc.revisit import REVISIT, REVISIT_MIME, Revisit
 
 LEVEL = 6
 """zlib's own default: an index is small beside its WARC file."""

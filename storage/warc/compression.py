@@ -12,7 +12,7 @@ from typing import Literal, cast, get_args
 import zstandard
 from isal import igzip
 
-from core import InputError
+from thresher.core import InputError
 
 Compression = Literal["gzip", "zstd"]
 Compress = Callable[[bytes], bytes]

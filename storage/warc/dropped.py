@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import cast, get_args
 
-from core import InputError
-from core.capture import Truncation
+from thresher.core import InputError
+from thresher.core.capture import Truncation
 
 DROPPED = "dropped"
 """Type of such a record among others that are read back (`storage.warc.records`)."""

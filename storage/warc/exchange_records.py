@@ -26,13 +26,13 @@ from typing import Literal, get_args
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from core import Capture, InputError
-from core.capture import Truncation
-from storage.warc.capture_metadata import CaptureMetadata
-from storage.warc.capture_metadata import encode as encode_metadata
-from storage.warc.dropped import WARC_FIELDS, DroppedPage
-from storage.warc.dropped import encode as encode_dropped
-from storage.warc.revisit import PROFILES, Revisit
+from thresher.core import Capture, InputError
+from thresher.core.capture import Truncation
+from thresher.storage.warc.capture_metadata import CaptureMetadata
+from thresher.storage.warc.capture_metadata import encode as encode_metadata
+from thresher.storage.warc.dropped import WARC_FIELDS, DroppedPage
+from thresher.storage.warc.dropped import encode as encode_dropped
+from thresher.storage.warc.revisit import PROFILES, Revisit
 
 Head = list[tuple[str, str]]
 AttachmentKind = Literal["resource", "conversion", "metadata"]

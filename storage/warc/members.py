@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, cast
 from fastwarc.stream_io import Lz4Reader, ZstdReader
 from isal import isal_zlib
 
-from core import InputError
+from thresher.core import InputError
 
 INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls the class an instance
 WINDOW = 32 << 10

@@ -16,14 +16,14 @@ from typing import BinaryIO, NamedTuple
 
 from fastwarc.warc import HeaderMap, WarcRecord
 
-from core import Failure, InputError, RecordRef, failure_boundary
-from storage.store import Store
-from storage.warc.dropped import DROPPED, WARC_FIELDS
-from storage.warc.dropped import decode as dropped
-from storage.warc.exchange_records import PAYLOAD_SHA256
-from storage.warc.members import HEAD_END, LENGTH, NO_RECORD, PLAIN, Member, members
-from storage.warc.payload import TOO_LONG, decode_content, decode_transfer
-from storage.warc.revisit import REVISIT, Revisit, profile_of
+from thresher.core import Failure, InputError, RecordRef, failure_boundary
+from thresher.storage.store import Store
+from thresher.storage.warc.dropped import DROPPED, WARC_FIELDS
+from thresher.storage.warc.dropped import decode as dropped
+from thresher.storage.warc.exchange_records import PAYLOAD_SHA256
+from thresher.storage.warc.members import HEAD_END, LENGTH, NO_RECORD, PLAIN, Member, members
+from thresher.storage.warc.payload import TOO_LONG, decode_content, decode_transfer
+from thresher.storage.warc.revisit import REVISIT, Revisit, profile_of
 
 PAYLOAD_LIMIT = 64 << 20
 """Maximum bytes of a payload, and of a record's block."""

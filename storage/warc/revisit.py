@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from core import InputError
+from thresher.core import InputError
 
 Profile = Literal["identical-payload-digest", "server-not-modified"]
 

@@ -26,9 +26,9 @@ from typing import NamedTuple, NoReturn
 
 import zstandard
 
-from core import CorruptData
-from storage.warc.compression import Compression
-from storage.warc.exchange_records import PAYLOAD_SHA256
+from thresher.core import CorruptData
+from thresher.storage.warc.compression import Compression
+from thresher.storage.warc.exchange_records import PAYLOAD_SHA256
 
 HEAD = re.compile(rb"WARC/1\.1\r\n((?:[A-Za-z][A-Za-z0-9-]*: [!-~][ -~]*\r\n)+)\r\n")
 FIELD = re.compile(rb"^([A-Za-z0-9-]++): ([^\r\n]++)\r\n", re.MULTILINE)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from frontier.link.embedded import embedded_server
 from tests.console.hostile_site import crawled_site
 from tests.console.served import served_console
+from thresher.frontier.link.embedded import embedded_server
 
 
 @pytest.fixture(scope="module")

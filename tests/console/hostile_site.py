@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from pipeline import recipe
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.open_project import OpenProject
-from pipeline.terminal.progress import LineProgress
-from shards.tokenizer import load_tokenizer_file
 from tests.crawler.server import Server, page
 from tests.pipeline.crawl_projects import crawl_in_process, project_at, seed_urls
+from thresher.pipeline import recipe
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.shards.tokenizer import load_tokenizer_file
 
 WORDS = (
     "The harbour lay quiet in the morning, and the boats that had come in during the night were tied up along the wall. "

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from pipeline.console.live_console import Console
-from pipeline.console.web.access import AccessRules
-from pipeline.console.web.console_app import create_app
-from pipeline.console.web.http_server import ConsoleServer
-from pipeline.open_project import OpenProject
+from thresher.pipeline.console.live_console import Console
+from thresher.pipeline.console.web.access import AccessRules
+from thresher.pipeline.console.web.console_app import create_app
+from thresher.pipeline.console.web.http_server import ConsoleServer
+from thresher.pipeline.open_project import OpenProject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

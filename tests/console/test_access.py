@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError
-from pipeline.console.console_server import ServeOptions, serve
-from pipeline.console.web.access import COOKIE, SESSION_S, AccessRules, is_same_origin
-from pipeline.console.web.request_guard import MAX_BODY, PAGE_POLICY
-from pipeline.console.web.slow_clients import PatientProtocol
 from tests.console.served import served_console
+from thresher.core import InputError
+from thresher.pipeline.console.console_server import ServeOptions, serve
+from thresher.pipeline.console.web.access import COOKIE, SESSION_S, AccessRules, is_same_origin
+from thresher.pipeline.console.web.request_guard import MAX_BODY, PAGE_POLICY
+from thresher.pipeline.console.web.slow_clients import PatientProtocol
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 HOLD = "/crawls/main/actions/hold"
@@ -308,7 +308,7 @@ def test_a_header_cannot_be_put_into_a_response(served):
 
 
 def test_a_client_that_sends_a_byte_now_and_then_is_cut_off(site, monkeypatch):
-    from pipeline.console.web.slow_clients import PatientProtocol
+    from thresher.pipeline.console.web.slow_clients import PatientProtocol
 
     monkeypatch.setattr(PatientProtocol, "request_s", 0.3)
     with served_console(site.project) as slow:

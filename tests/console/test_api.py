@@ -4,13 +4,13 @@ import time
 
 import pytest
 
-from core import InputError
-from pipeline.console.models.crawl_models import CrawlView, PolitenessView
-from pipeline.console.models.storage_models import StorageView
-from pipeline.console.models.url_models import UrlView
-from pipeline.console.web.console_app import api_app
-from pipeline.open_project import OpenProject
 from tests.console.served import served_console
+from thresher.core import InputError
+from thresher.pipeline.console.models.crawl_models import CrawlView, PolitenessView
+from thresher.pipeline.console.models.storage_models import StorageView
+from thresher.pipeline.console.models.url_models import UrlView
+from thresher.pipeline.console.web.console_app import api_app
+from thresher.pipeline.open_project import OpenProject
 
 
 def whole_url(served, url):
@@ -164,8 +164,8 @@ def test_the_metrics_are_those_of_the_status_command(served):
 
 def test_metrics_that_cannot_be_read_are_refused_and_not_shown_as_they_once_were(served, monkeypatch):
     """A scrape with old figures looks like a project in which all is well."""
-    from core import Unavailable
-    from pipeline.console.web import api_routes
+    from thresher.core import Unavailable
+    from thresher.pipeline.console.web import api_routes
 
     assert served.api("/metrics").status == 200
     with monkeypatch.context() as stuck:
@@ -254,7 +254,7 @@ def test_a_value_that_is_read_for_the_first_time_is_announced(site):
     from concurrent.futures import ThreadPoolExecutor
     from threading import Event
 
-    from pipeline.console.slow_reading import SlowReading
+    from thresher.pipeline.console.slow_reading import SlowReading
 
     async def play():
         go, reads = Event(), []
@@ -293,7 +293,7 @@ def test_what_fails_unexpectedly_in_the_background_is_said(site, served, monkeyp
     """Neither an endless 'is being read' nor a search that seems to have found nothing."""
     from pyarrow import ArrowInvalid
 
-    from pipeline.console.slow_reading import UNEXPECTED, SlowReading
+    from thresher.pipeline.console.slow_reading import UNEXPECTED, SlowReading
 
     def fail(*_, **__):
         raise ArrowInvalid("not a Parquet file")
@@ -309,7 +309,7 @@ def test_what_fails_unexpectedly_in_the_background_is_said(site, served, monkeyp
 def test_the_console_goes_on_to_sample_after_an_unexpected_error(served, monkeypatch):
     import asyncio
 
-    from pipeline.console import live_console
+    from thresher.pipeline.console import live_console
 
     async def play():
         again = asyncio.Event()
@@ -338,7 +338,7 @@ def test_a_storage_that_hangs_holds_one_thread_however_often_health_is_asked_for
     import asyncio
     import threading
 
-    from storage.directory_store import DirectoryStore
+    from thresher.storage.directory_store import DirectoryStore
 
     go, asked = threading.Event(), []
 

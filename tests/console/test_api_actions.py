@@ -81,7 +81,7 @@ def test_a_full_disk_neither_lets_an_action_begin_nor_spoils_the_log(site, serve
 
 
 def test_an_action_that_is_done_is_never_said_not_to_be(site, served, monkeypatch):
-    from core import Unavailable
+    from thresher.core import Unavailable
 
     append = served.console.actions.log.append
 
@@ -97,8 +97,8 @@ def test_an_action_that_is_done_is_never_said_not_to_be(site, served, monkeypatc
 
 
 def test_an_action_that_a_dead_frontier_stops_may_be_tried_again(site, served, monkeypatch):
-    from core import Unavailable
-    from pipeline.crawls import operator_commands
+    from thresher.core import Unavailable
+    from thresher.pipeline.crawls import operator_commands
 
     def fail(*_):
         raise Unavailable("Redis does not answer")

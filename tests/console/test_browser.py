@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from core import InputError
-from crawler.render.chromium.program import find_browser
+from thresher.core import InputError
+from thresher.crawler.render.chromium.program import find_browser
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra 'render' is not installed")
 

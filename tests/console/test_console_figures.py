@@ -2,12 +2,12 @@
 
 import pytest
 
-from frontier import Hold, HostPage, HostState
-from pipeline.console.host_survey import SHOWN, HostSurvey, seconds_to_finish
-from pipeline.console.sampler import HOUR_SAMPLES, CrawlSamples, Sample
-from pipeline.console.web import shown_text
-from pipeline.console.web.page_rendering import render
-from pipeline.console.web.sparkline import POINTS, share_bar, sparkline
+from thresher.frontier import Hold, HostPage, HostState
+from thresher.pipeline.console.host_survey import SHOWN, HostSurvey, seconds_to_finish
+from thresher.pipeline.console.sampler import HOUR_SAMPLES, CrawlSamples, Sample
+from thresher.pipeline.console.web import shown_text
+from thresher.pipeline.console.web.page_rendering import render
+from thresher.pipeline.console.web.sparkline import POINTS, share_bar, sparkline
 
 
 def sample(at_s, pages, **more):

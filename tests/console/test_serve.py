@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from core import InputError
-from pipeline.console.console_server import ServeOptions, serve
 from tests.pipeline.crawl_projects import project_at
+from thresher.core import InputError
+from thresher.pipeline.console.console_server import ServeOptions, serve
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def start(directory, *words, **more):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **more}
-    command = [sys.executable, "-m", "pipeline", "serve", "--port", "0", *words]
+    command = [sys.executable, "-m", "thresher", "serve", "--port", "0", *words]
     return subprocess.Popen(command, cwd=directory, env=environment, stderr=subprocess.PIPE, text=True)
 
 
@@ -55,7 +55,11 @@ def test_strangers_are_refused_with_one_line_and_exit_code_2(directory):
 def test_without_the_extra_one_line_says_what_to_install(redis, tmp_path, monkeypatch):
     for name in list(sys.modules):
         if name.startswith(
-            ("pipeline.console.web.console_app", "pipeline.console.web.http_server", "fastapi")
+            (
+                "thresher.pipeline.console.web.console_app",
+                "thresher.pipeline.console.web.http_server",
+                "fastapi",
+            )
         ):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
@@ -64,6 +68,6 @@ def test_without_the_extra_one_line_says_what_to_install(redis, tmp_path, monkey
 
 
 def test_help_and_other_commands_do_not_import_the_console():
-    code = "import sys; from pipeline.commands.app import app; print([n for n in sys.modules if n.startswith(('fastapi', 'uvicorn', 'starlette', 'jinja2', 'pipeline.console'))])"
+    code = "import sys; from thresher.pipeline.commands.app import app; print([n for n in sys.modules if n.startswith(('fastapi', 'uvicorn', 'starlette', 'jinja2', 'thresher.pipeline.console'))])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

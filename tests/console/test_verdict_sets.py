@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from pipeline import recipe
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.steps.records.rule_set import rule_set, with_settings
-from pipeline.terminal.progress import LineProgress
 from tests.console.served import served_console
 from tests.console.test_api import whole_url
 from tests.pipeline.crawl_projects import project_at
+from thresher.pipeline import recipe
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.steps.records.rule_set import rule_set, with_settings
+from thresher.pipeline.terminal.progress import LineProgress
 
 FILE = "a list, of <b>books.jsonl"
 SOURCES = ("books", "news")

@@ -1,6 +1,6 @@
 """What a capture says about its response."""
 
-from core import Capture, Url
+from thresher.core import Capture, Url
 
 
 def test_the_values_of_several_content_encodings_are_joined():

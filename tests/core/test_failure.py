@@ -2,7 +2,7 @@
 
 import pytest
 
-from core import CorruptData, Failure, failure_boundary
+from thresher.core import CorruptData, Failure, failure_boundary
 
 
 def test_a_failure_names_the_step_the_exception_and_the_place_in_one_printable_line():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.printable_address import printable_address, redact_secrets
+from thresher.core.printable_address import printable_address, redact_secrets
 
 SECRET = "S3CRET"
 

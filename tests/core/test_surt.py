@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from surt import surt as reference
 
-from core.surt import surt
-from storage.warc.exchange_records import target_uri
 from tests.shared import read_tar_file, shared_file
+from thresher.core.surt import surt
+from thresher.storage.warc.exchange_records import target_uri
 
 HREF = re.compile(rb"""(?:href|src)\s*=\s*["']([^"'<>]{1,2000})["']""", re.IGNORECASE)
 PAGES = ("extraction/pages.tar.zst", "extraction/pages-nogold.tar.zst", "extraction-modern/pages.tar.zst")

@@ -4,9 +4,9 @@ import ast
 import sys
 from pathlib import Path
 
-import core
-from core import Url
-from core.surt import surt
+from thresher import core
+from thresher.core import Url
+from thresher.core.surt import surt
 
 
 def test_a_url_has_the_key_of_its_records_which_have_the_form_that_was_requested():
@@ -26,4 +26,6 @@ def test_core_needs_nothing_but_the_standard_library_and_does_no_io():
             elif isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]
             for name in names:
-                assert name.split(".")[0] in allowed | {"core"}, f"{module.name} imports {name}"
+                assert name.startswith("thresher.core") or name.split(".")[0] in allowed, (
+                    f"{module.name} imports {name}"
+                )

@@ -2,14 +2,14 @@ import asyncio
 
 import pytest
 
-from frontier import Budget, CrawlSettings, Discovery, Frontier, Scope, canonicalize
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
-from storage.directory_store import DirectoryStore
 from tests.crawler.flat_settings import worker_config
 from tests.crawler.nameserver import NameServer
 from tests.crawler.server import Server
 from tests.crawler.spiders.spider_project import Project
+from thresher.frontier import Budget, CrawlSettings, Discovery, Frontier, Scope, canonicalize
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
+from thresher.storage.directory_store import DirectoryStore
 
 LOOPBACK = ("127.0.0.0/8",)
 UNPACED = CrawlSettings(min_delay_ms=0, min_ip_delay_ms=0)
@@ -98,7 +98,7 @@ def crawl(redis, tmp_path, request):
 @pytest.fixture
 def quickly_recovered(monkeypatch):
     """The worker of this process fetches the pages that a dead one held one after the other, with hardly a pause."""
-    monkeypatch.setattr("crawler.scheduling.lease_queue.RECOVERED_WAIT_MS", 20)
+    monkeypatch.setattr("thresher.crawler.scheduling.lease_queue.RECOVERED_WAIT_MS", 20)
 
 
 @pytest.fixture

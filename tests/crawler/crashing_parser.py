@@ -4,11 +4,11 @@ import os
 import signal
 from unittest.mock import patch
 
-import crawler.lease_result
-import crawler.reading.page_reading
-import crawler.robots.robots_txt
-from crawler.reading import page_reading, sitemap
-from extract.links import extract_links
+import thresher.crawler.lease_result
+import thresher.crawler.reading.page_reading
+import thresher.crawler.robots.robots_txt
+from thresher.crawler.reading import page_reading, sitemap
+from thresher.extract.links import extract_links
 
 MARK = b"<!-- the mark -->"
 
@@ -32,23 +32,31 @@ def install_parser():
 def read_and_decide(*args, **options):
     """`crawler.lease_result.read_and_decide`, with that parser."""
     install_parser()
-    return crawler.lease_result.read_and_decide(*args, **options)
+    return thresher.crawler.lease_result.read_and_decide(*args, **options)
 
 
 def page_settlement(*args, **options):
     """Do what `crawler.lease_result.page_settlement` does, with that parser."""
     install_parser()
-    return crawler.lease_result.page_settlement(*args, **options)
+    return thresher.crawler.lease_result.page_settlement(*args, **options)
 
 
 def raising(lease, found, **options):
     """Do what `crawler.lease_result.page_settlement` does; raise for a marked page."""
-    return fail() if MARK in found.body else crawler.lease_result.page_settlement(lease, found, **options)
+    return (
+        fail()
+        if MARK in found.body
+        else thresher.crawler.lease_result.page_settlement(lease, found, **options)
+    )
 
 
 def read_hop(lease, found, base, follows):
     """Do what `crawler.robots.robots_txt.read_hop` does; die at a marked robots.txt."""
-    return die() if MARK in found.payload else crawler.robots.robots_txt.read_hop(lease, found, base, follows)
+    return (
+        die()
+        if MARK in found.payload
+        else thresher.crawler.robots.robots_txt.read_hop(lease, found, base, follows)
+    )
 
 
 def read_sitemap(body, found=sitemap.read_sitemap):

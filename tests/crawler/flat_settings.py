@@ -2,13 +2,13 @@
 
 from dataclasses import fields
 
-from crawler.archive_settings import ArchiveSettings
-from crawler.reading.reading_settings import ReadingSettings
-from crawler.render.render_settings import RenderSettings
-from crawler.scheduling.scheduling_settings import SchedulingSettings
-from crawler.wire import WireSettings
-from crawler.wire.client import Client
-from crawler.worker_config import WorkerConfig
+from thresher.crawler.archive_settings import ArchiveSettings
+from thresher.crawler.reading.reading_settings import ReadingSettings
+from thresher.crawler.render.render_settings import RenderSettings
+from thresher.crawler.scheduling.scheduling_settings import SchedulingSettings
+from thresher.crawler.wire import WireSettings
+from thresher.crawler.wire.client import Client
+from thresher.crawler.worker_config import WorkerConfig
 
 OWNERS = {
     "wire": WireSettings,

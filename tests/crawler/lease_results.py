@@ -3,13 +3,13 @@
 from collections.abc import Container
 from uuid import UUID
 
-from core import Capture
-from crawler.archive_filter import ArchiveFilter
-from crawler.lease_result import LeaseResult, PageResult, decide_page
-from crawler.reading.outcome import judge_capture
-from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import leased_response, read_page
-from frontier import Lease
+from thresher.core import Capture
+from thresher.crawler.archive_filter import ArchiveFilter
+from thresher.crawler.lease_result import LeaseResult, PageResult, decide_page
+from thresher.crawler.reading.outcome import judge_capture
+from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from thresher.crawler.reading.page_reading import leased_response, read_page
+from thresher.frontier import Lease
 
 
 def lease_result(

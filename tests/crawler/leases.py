@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from frontier import Kind, Lease, Scope, canonicalize
+from thresher.frontier import Kind, Lease, Scope, canonicalize
 
 
 def lease(url="http://example.org/", **changes):

@@ -8,27 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Capture
-from crawler.archive_filter import MAX_OUTLINKS
-from crawler.lease_result import page_settlement, read_and_decide, settlement_of_dropped
-from crawler.reading import page_reading
-from crawler.reading.outcome import judge_capture
-from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import page_response
-from crawler.replay.replay import recover
-from crawler.worker import run_worker
-from extract.links import extract_links
-from frontier import canonicalize
-from frontier.lease import Settlement
-from frontier.request_state import RequestState
-from storage.directory_store import DirectoryStore
-from storage.warc.dropped import DROPPED, DroppedPage, decode, encode
 from tests.crawler.crawls.test_crawl import archived, everybody, slowly, start, wait_for, web
 from tests.crawler.lease_results import lease_result
 from tests.crawler.leases import lease
 from tests.crawler.server import links, page, redirect
 from tests.expect import expect
 from tests.storage.captures import RECORD_ID
+from thresher.core import Capture
+from thresher.crawler.archive_filter import MAX_OUTLINKS
+from thresher.crawler.lease_result import page_settlement, read_and_decide, settlement_of_dropped
+from thresher.crawler.reading import page_reading
+from thresher.crawler.reading.outcome import judge_capture
+from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from thresher.crawler.reading.page_reading import page_response
+from thresher.crawler.replay.replay import recover
+from thresher.crawler.worker import run_worker
+from thresher.extract.links import extract_links
+from thresher.frontier import canonicalize
+from thresher.frontier.lease import Settlement
+from thresher.frontier.request_state import RequestState
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.warc.dropped import DROPPED, DroppedPage, decode, encode
 
 STATUSES = [200, 200, 204, 301, 302, 403, 404, 408, 410, 429, 500, 503]
 HREFS = st.one_of(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from crawler.gate_monitor import GateMonitor
-from crawler.rotation import Rotation
-from frontier import GateState
+from thresher.crawler.gate_monitor import GateMonitor
+from thresher.crawler.rotation import Rotation
+from thresher.frontier import GateState
 
 PLAIN = Rotation(max_bytes=1 << 30, max_age_ms=3_600_000)
 MIB = 1 << 20

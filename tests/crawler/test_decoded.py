@@ -9,18 +9,18 @@ from types import SimpleNamespace
 
 import pytest
 
-import crawler.decode_budget
-from crawler.decode_budget import MAX_BUDGET_BYTES, SMALL_BODY_BYTES, DecodeBudget
-from crawler.lease_handler import FetchResult, LeaseHandler
-from crawler.machine.activity import Activity
-from crawler.reading.outcome import judge_capture
-from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_response import HEAVY_PAGE_BYTES
-from frontier import CrawlSettings
-from storage.warc.payload import TOO_LONG, decode_content
-from storage.warc.records import PAYLOAD_LIMIT
+import thresher.crawler.decode_budget
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import HTML, capture
+from thresher.crawler.decode_budget import MAX_BUDGET_BYTES, SMALL_BODY_BYTES, DecodeBudget
+from thresher.crawler.lease_handler import FetchResult, LeaseHandler
+from thresher.crawler.machine.activity import Activity
+from thresher.crawler.reading.outcome import judge_capture
+from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from thresher.crawler.reading.page_response import HEAVY_PAGE_BYTES
+from thresher.frontier import CrawlSettings
+from thresher.storage.warc.payload import TOO_LONG, decode_content
+from thresher.storage.warc.records import PAYLOAD_LIMIT
 
 GZIP = ("Content-Encoding", "gzip")
 ANY = ("Content-Type", "application/json")
@@ -191,7 +191,7 @@ async def test_a_large_body_is_decoded_beside_the_event_loop(bomb, monkeypatch):
         threads.append((limit, threading.current_thread()))
         return decode_content(payload, encodings, limit)
 
-    monkeypatch.setattr(crawler.decode_budget, "decode_content", decoded)
+    monkeypatch.setattr(thresher.crawler.decode_budget, "decode_content", decoded)
     async with DecodeBudget().hold(capture(bomb, HTML, GZIP)) as body:
         assert len(body) == PAYLOAD_LIMIT
     assert [thread is threading.main_thread() for limit, thread in threads if limit > SMALL_BODY_BYTES] == [

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from core import Failure
-from crawler.decode_budget import DecodeBudget
-from crawler.lease_handler import LeaseHandler
-from crawler.machine.activity import NO_PAGE, SPIDER, Activity
-from crawler.wire import acquire_at_once
-from frontier import TakeoverError
 from tests.crawler.leases import lease
+from thresher.core import Failure
+from thresher.crawler.decode_budget import DecodeBudget
+from thresher.crawler.lease_handler import LeaseHandler
+from thresher.crawler.machine.activity import NO_PAGE, SPIDER, Activity
+from thresher.crawler.wire import acquire_at_once
+from thresher.frontier import TakeoverError
 
 
 class Slow:

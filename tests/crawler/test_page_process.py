@@ -11,24 +11,24 @@ from multiprocessing import get_context
 
 import pytest
 
-import crawler.lease_handler
-import crawler.reading.page_reading
-import crawler.replay.replay
-from core import Failure
-from crawler.page_process import PageProcess
-from crawler.reading.page_reading import page_response
-from crawler.reading.page_response import HEAVY_PAGE_BYTES, HEAVY_PAGE_LINKS
-from crawler.replay.replay import recover
-from crawler.wire.client import Client
-from crawler.worker import run_worker
-from frontier import Kind, Outcome
-from storage.directory_store import DirectoryStore
+import thresher.crawler.lease_handler
+import thresher.crawler.reading.page_reading
+import thresher.crawler.replay.replay
 from tests.crawler import crashing_parser
 from tests.crawler.crawls.test_crawl import everybody, slowly
 from tests.crawler.crawls.test_firewall import lines
 from tests.crawler.reading.test_page_reading import HTML, capture
 from tests.crawler.replay.test_replay_revisit import dead, settle_robots
 from tests.crawler.server import page
+from thresher.core import Failure
+from thresher.crawler.page_process import PageProcess
+from thresher.crawler.reading.page_reading import page_response
+from thresher.crawler.reading.page_response import HEAVY_PAGE_BYTES, HEAVY_PAGE_LINKS
+from thresher.crawler.replay.replay import recover
+from thresher.crawler.wire.client import Client
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Kind, Outcome
+from thresher.storage.directory_store import DirectoryStore
 
 FORK = get_context("fork")
 """So that the process of a test reads pages as the test has it."""
@@ -143,11 +143,11 @@ def test_long_pages_and_those_of_many_links_are_heavy():
 @pytest.fixture
 def deadly(monkeypatch):
     """Let every process die that looks for the links of a marked page."""
-    monkeypatch.setattr(crawler.reading.page_reading, "extract_links", crashing_parser.links)
-    monkeypatch.setattr(crawler.reading.page_reading, "read_sitemap", crashing_parser.read_sitemap)
-    monkeypatch.setattr(crawler.lease_handler, "read_hop", crashing_parser.read_hop)
-    monkeypatch.setattr(crawler.lease_handler, "read_and_decide", crashing_parser.read_and_decide)
-    monkeypatch.setattr(crawler.replay.replay, "page_settlement", crashing_parser.page_settlement)
+    monkeypatch.setattr(thresher.crawler.reading.page_reading, "extract_links", crashing_parser.links)
+    monkeypatch.setattr(thresher.crawler.reading.page_reading, "read_sitemap", crashing_parser.read_sitemap)
+    monkeypatch.setattr(thresher.crawler.lease_handler, "read_hop", crashing_parser.read_hop)
+    monkeypatch.setattr(thresher.crawler.lease_handler, "read_and_decide", crashing_parser.read_and_decide)
+    monkeypatch.setattr(thresher.crawler.replay.replay, "page_settlement", crashing_parser.page_settlement)
 
 
 def life(config):
@@ -216,7 +216,7 @@ def test_a_robots_txt_that_kills_a_recovery_forbids_its_pages(crawl, site, monke
     crawl.seed(f"{site.url}/1")
     archive, _ = dead(crawl, "dead", pages=1)
     archive.seal()
-    monkeypatch.setattr(crawler.replay.replay, "_read_archived_hop", crashing_parser.robots_record)
+    monkeypatch.setattr(thresher.crawler.replay.replay, "_read_archived_hop", crashing_parser.robots_record)
     everything(crawl, {"dead"})
     run_worker(crawl.config("w"))
     assert crawl.stats.is_drained

@@ -2,11 +2,11 @@
 
 from types import SimpleNamespace
 
-from crawler.lease_result import LeaseResult, settlement_for
-from crawler.reading.outcome import READING_FAILED
-from crawler.scheduling.lease_queue import LeaseQueue
-from crawler.settler import Settler
 from tests.crawler.leases import lease
+from thresher.crawler.lease_result import LeaseResult, settlement_for
+from thresher.crawler.reading.outcome import READING_FAILED
+from thresher.crawler.scheduling.lease_queue import LeaseQueue
+from thresher.crawler.settler import Settler
 
 HOUR = 3_600_000
 

@@ -12,10 +12,10 @@ import pytest
 from demo.article import compose, near_copy
 from demo.bank import bank
 from demo.web import ADDRESSES, Web
-from extract.extraction import Extraction
-from extract.html import extract
-from filters.rules.presets import preset_rules
-from filters.text import AnalyzedText
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
+from thresher.filters.rules.presets import preset_rules
+from thresher.filters.text import AnalyzedText
 
 STOP = {"the", "be", "to", "of", "and", "that", "have", "with"}
 NEAR = 0.72

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Unavailable
 from demo.wire import MAX_HEAD, Response, bind_sockets, chunked_body, serve_in_thread
+from thresher.core import Unavailable
 
 ADDRESS = "127.18.9.1"
 ANSWERS = {

@@ -24,7 +24,7 @@ mount --rbind "$prefix" $root/opt/python
 mount -t overlay environment -o "lowerdir=$environment,upperdir=/mnt/upper2,workdir=/mnt/work2" $root/opt/thresher
 ln -sfn /opt/python/bin/python3 $root/opt/thresher/bin/python3
 sed -i "s#^home = .*#home = /opt/python/bin#" $root/opt/thresher/pyvenv.cfg
-printf '#!/opt/thresher/bin/python3\nimport sys\nsys.path.insert(0, "/opt/checkout")\nfrom pipeline.__main__ import main\nmain()\n' \
+printf '#!/opt/thresher/bin/python3\nimport sys\nsys.path.insert(0, "/opt/checkout")\nfrom thresher.__main__ import main\nmain()\n' \
     >$root/opt/thresher/bin/thresher
 echo /opt/python/lib >$root/etc/ld.so.conf.d/00-python.conf
 chroot $root ldconfig

@@ -7,9 +7,9 @@ import tomllib
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from pipeline import configuration
 from tests.deploy.programs import DEPLOY, ROOT
 from tests.docs.test_claims import PLANNED, fault
+from thresher.pipeline import configuration
 
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 TEXTS = sorted(

@@ -303,11 +303,11 @@ def test_what_the_image_installs_from_its_build_context_runs(tmp_path):
     assert words[-1] == "."
     pip = [sys.executable, "-m", "pip", *words, "--target", target]
     subprocess.run(pip, cwd=context, check=True, capture_output=True)
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from pipeline.commands.app import app; import frontier.link.functions as f; print(f.__file__)"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from thresher.pipeline.commands.app import app; import thresher.frontier.link.functions as f; print(f.__file__)"
     done = subprocess.run(
         [sys.executable, "-P", "-c", code, target], cwd=tmp_path, check=True, capture_output=True, text=True
     )
     assert done.stdout.startswith(str(target))
-    lua = {path.relative_to(ROOT) for path in (ROOT / "frontier").rglob("*.lua")}
+    lua = {"thresher" / path.relative_to(ROOT) for path in (ROOT / "frontier").rglob("*.lua")}
     assert lua
     assert all((target / path).exists() for path in lua)

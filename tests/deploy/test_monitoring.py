@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from pipeline.reports.metric_families import BY_NAME, series_names
+from thresher.pipeline.reports.metric_families import BY_NAME, series_names
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMETHEUS = ROOT / "deploy" / "prometheus"
@@ -155,8 +155,8 @@ def test_every_alert_has_a_test():
 
 
 def test_a_scrape_of_the_code_passes_promtools_lint(promtool):
-    from pipeline.reports.metrics import metrics
     from tests.pipeline.reports.test_metrics import CACHE, COST, STATUS
+    from thresher.pipeline.reports.metrics import metrics
 
     text = metrics(STATUS, CACHE, COST)
     ran = subprocess.run(

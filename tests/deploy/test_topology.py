@@ -12,9 +12,9 @@ from collections import Counter
 
 import pytest
 
-from pipeline.commands.app import app
 from tests.deploy.programs import DEPLOY, ROOT, needed_program
 from tests.deploy.topology import SERVERS, SITE, Topology, network_namespace
+from thresher.pipeline.commands.app import app
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 PAGES = 200

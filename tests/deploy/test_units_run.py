@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from crawler.render.chromium.program import find_browser
 from tests.deploy.programs import ENVIRONMENT, ROOT
 from tests.pipeline.test_first_process import _can_unshare
+from thresher.crawler.render.chromium.program import find_browser
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 MAX_DURATION_S = 240

@@ -12,8 +12,9 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from pipeline import configuration
-from pipeline.commands.app import app
+from tests.packages import LINKS
+from thresher.pipeline import configuration
+from thresher.pipeline.commands.app import app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -30,8 +31,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 SHELL = {"", "sh", "bash"}
 PLACEHOLDER = re.compile(r"[A-Z]")
 """Stands for a number or a name: `--workers N`."""
-PACKAGES = ("core", "frontier", "isolation", "storage", "extract", "filters", "shards", "crawler", "pipeline")
-NAME = re.compile(rf"(?:{'|'.join(PACKAGES)}|project|ingest|dedup)(?:\.\w+)+")
+NAME = re.compile(rf"(?:{'|'.join(LINKS)}|project|ingest|dedup)(?:\.\w+)+")
 PATH = re.compile(
     r"(?:\.\./)*(?:docs|bench|tests|deploy|demo|examples|\w+)/[\w./-]+\.(?:py|lua|md|toml|lock|yml|yaml|service)"
 )
@@ -140,7 +140,7 @@ def is_there(name):
         setting.name for setting in configuration.settings_of(first)
     }:
         return True
-    parts = name.split(".")
+    parts = ["thresher", *name.split(".")] if first in LINKS else name.split(".")
     for cut in range(len(parts), 0, -1):
         try:
             found = importlib.import_module(".".join(parts[:cut]))

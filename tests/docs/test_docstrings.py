@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import configuration
 from tests.packages import PACKAGES
+from thresher.pipeline import configuration
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import configuration
 from tests.packages import PACKAGES
+from thresher.pipeline import configuration
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = frozenset({*PACKAGES, "bench", "demo"})
@@ -157,7 +157,7 @@ class CodeBase:
 
     def has(self, name):
         """Whether a name in backticks exists."""
-        first, *rest = parts = name.removesuffix("()").split(".")
+        first, *rest = parts = name.removesuffix("()").removeprefix("thresher.").split(".")
         if name in FOREIGN | FILES:
             return True
         if first in OURS and rest:
@@ -220,7 +220,7 @@ def test_no_foreign_name_is_listed_in_vain(code):
     "name",
     [
         "crawler.nobody",
-        "crawler.page_process.Nobody",
+        "thresher.crawler.page_process.Nobody",
         "crawler.nokey",
         "Lease.nothing",
         "NoSuchName",
@@ -237,7 +237,13 @@ def test_a_name_that_is_gone_is_noticed(code, name):
 
 @pytest.mark.parametrize(
     "name",
-    ["crawler.page_process", "isolation.WorkerProcess.close", "crawler.min_delay", "Lease.url", "os.replace"],
+    [
+        "thresher.crawler.page_process",
+        "isolation.WorkerProcess.close",
+        "crawler.min_delay",
+        "Lease.url",
+        "os.replace",
+    ],
 )
 def test_a_name_that_is_there_is_found(code, name):
     assert code.has(name)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.packages import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[2]
 LINK = re.compile(r"(?<!!)\[[^\]\n]+\]\(([^)\s]+)\)|!\[[^\]\n]*\]\(([^)\s]+)\)")
 PAGES = [
@@ -18,12 +20,6 @@ PAGES = [
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 STATUS = re.compile(r"accepted|superseded by \[\d+\]\((\d{4}-[a-z0-9-]+\.md)\)")
-
-
-def packages():
-    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
-    assert len(listed) >= 10
-    return listed
 
 
 def prose(page):
@@ -55,7 +51,7 @@ def test_every_link_leads_somewhere(page):
 
 def test_the_architecture_has_a_diagram_with_every_package():
     (diagram,) = re.findall(r"```mermaid\n(.*?)```", ARCHITECTURE, re.DOTALL)
-    for package in packages():
+    for package in PACKAGES:
         assert package == "core" or re.search(rf"\b{package}\b", diagram), package
         assert f"[{package}](../{package}/__init__.py)" in ARCHITECTURE
     assert set(range(1, 10)) == {int(number) for number in re.findall(r'["|, ](\d) [a-zA-Z]', diagram)}
@@ -108,5 +104,5 @@ def test_readme_is_short_and_its_tree_has_every_package():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 120
     tree = text.partition("## The tree")[2]
-    for package in [*packages(), "demo", "tests", "bench", "docs", "examples"]:
+    for package in [*PACKAGES, "demo", "tests", "bench", "docs", "examples"]:
         assert re.search(rf"^{package}/ ", tree, re.MULTILINE), package

@@ -18,9 +18,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from isolation import probe_confinement
-from pipeline.engine.local.worker_pool import LocalWorkerPool, local_worker_pool
 from tests.storage.conftest import keys, server  # noqa: F401 - fixtures of these tests too
+from thresher.isolation import probe_confinement
+from thresher.pipeline.engine.local.worker_pool import LocalWorkerPool, local_worker_pool
 
 ROOT = Path(__file__).resolve().parents[2]
 TOML = """
@@ -63,7 +63,7 @@ class User:
     directory: Path
 
     def command(self, *words):
-        return [sys.executable, "-m", "pipeline", *map(str, words)]
+        return [sys.executable, "-m", "thresher", *map(str, words)]
 
     @property
     def environment(self):
@@ -131,7 +131,7 @@ class CallingUser(User):
     __slots__ = ()
 
     def run(self, *words, code=0):  # type: ignore[override]
-        from pipeline.commands.app import main
+        from thresher.pipeline.commands.app import main
 
         out, err = io.StringIO(), io.StringIO()
         handlers = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)}
@@ -141,10 +141,12 @@ class CallingUser(User):
             # One process for the parts of a step: what is made is the same, and each process imports for half a second.
             patch.setattr(os, "sched_getaffinity", lambda _: {0})
             if not any(self.directory.rglob("*.py")):
-                patch.setattr("pipeline.engine.local.worker_pool.local_worker_pool", warm_worker_pool)
+                patch.setattr(
+                    "thresher.pipeline.engine.local.worker_pool.local_worker_pool", warm_worker_pool
+                )
             # The machine stays the same.
             patch.setattr("isolation.probe_confinement", probe_once)
-            patch.setattr("pipeline.reports.status.probe_confinement", probe_once)
+            patch.setattr("thresher.pipeline.reports.status.probe_confinement", probe_once)
             patch.setenv("THRESHER_PROJECT", str(self.directory))
             patch.setattr(sys, "argv", ["thresher", *map(str, words)])
             patch.setattr(logging.lastResort, "formatter", None)

@@ -11,21 +11,21 @@ from itertools import pairwise
 
 import psutil
 
-from core.errors import Unavailable
-from pipeline.crawls.operator_commands import query_frontier
-from pipeline.fleet.fleet_status import body
-from pipeline.open_project import OpenProject
 from tests.end_to_end.conftest import ROOT
+from thresher.core.errors import Unavailable
+from thresher.pipeline.crawls.operator_commands import query_frontier
+from thresher.pipeline.fleet.fleet_status import body
+from thresher.pipeline.open_project import OpenProject
 
 QUICK = "FleetTimes(tick_s=0.3, heartbeat_s=0.5, member_ttl_s=6.0, lease_ttl_s=4.0)"
 START = f"""
 import json, signal, sys
 from pathlib import Path
-from pipeline.fleet.controller import FleetTimes
-from pipeline.fleet.fleet_command import FleetOptions, start_fleet
-from pipeline.open_project import OpenProject
-from pipeline.recipe import export_crawl
-from pipeline.terminal.output import run_command
+from thresher.pipeline.fleet.controller import FleetTimes
+from thresher.pipeline.fleet.fleet_command import FleetOptions, start_fleet
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.recipe import export_crawl
+from thresher.pipeline.terminal.output import run_command
 if __name__ == "__main__":
     options = FleetOptions(export=export_crawl, times={QUICK}, **json.loads(sys.argv[1]))
     say = lambda line: print(line, file=sys.stderr, flush=True)

@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from demo.web import Web
-from storage.s3.s3_store import S3Store
 from tests.end_to_end.conftest import TOML, User, kill_tree, wait_until
 from tests.storage.s3server import BUCKET
+from thresher.storage.s3.s3_store import S3Store
 
 WORDS = ("run", "seeds.txt", "--scope", "host", "--workers", "2", "--out")
 CONCURRENCY = 64

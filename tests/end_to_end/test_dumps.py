@@ -4,8 +4,8 @@ import bz2
 
 import pytest
 
-from storage.warc.records import read_records
 from tests.storage.dumps import page, posts, revision, row, wiki
+from thresher.storage.warc.records import read_records
 
 WIKI = wiki(
     page("Harbour light", revision("A '''harbour light''' shows the way in."), id_=12),

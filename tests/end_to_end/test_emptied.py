@@ -4,8 +4,8 @@ import pytest
 from redis import Redis
 
 from demo.web import Web
-from frontier.link.embedded import embedded_server
 from tests.end_to_end.conftest import TOML, wait_until
+from thresher.frontier.link.embedded import embedded_server
 
 
 @pytest.mark.slow

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from shards.tokenizer import load_tokenizer_file
 from tests.end_to_end.conftest import CallingUser
+from thresher.shards.tokenizer import load_tokenizer_file
 
 TOML = '[filters]\npreset = "none"\nlanguages = []\n[dedup]\nnear = "off"\n'
 MIX = """

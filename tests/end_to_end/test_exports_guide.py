@@ -7,11 +7,11 @@ import pytest
 
 from demo.__main__ import TOML
 from demo.web import Web
-from pipeline.integrity.export_audit import verify_dataset
-from pipeline.terminal.progress import LineProgress
-from shards.tokenizer import load_tokenizer_file
 from tests.end_to_end.conftest import ROOT, User
 from tests.storage.s3server import BUCKET
+from thresher.pipeline.integrity.export_audit import verify_dataset
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.shards.tokenizer import load_tokenizer_file
 
 GUIDE = (ROOT / "docs/guides/exports.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", GUIDE, re.DOTALL | re.MULTILINE)

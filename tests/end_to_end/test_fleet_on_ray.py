@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from demo.web import Web
-from frontier.link.embedded import embedded_server
 from tests.pipeline import raycluster  # before anything imports Ray
+from thresher.frontier.link.embedded import embedded_server
 
 from tests.end_to_end.conftest import ROOT, TOML, CallingUser  # isort: skip
 from tests.end_to_end.fleet_user import (  # isort: skip

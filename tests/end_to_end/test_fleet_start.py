@@ -5,12 +5,7 @@ import time
 
 import pytest
 
-from core import InputError
 from demo.web import Web
-from pipeline.open_project import OpenProject
-from pipeline.recipe import export_crawl
-from pipeline.terminal.progress import LineProgress
-from shards.tokenizer import load_tokenizer_file
 from tests.end_to_end.conftest import TOML, CallingUser
 from tests.end_to_end.fleet_user import (
     archived,
@@ -23,6 +18,11 @@ from tests.end_to_end.fleet_user import (
     wait_for,
     workers,
 )
+from thresher.core import InputError
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.recipe import export_crawl
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.shards.tokenizer import load_tokenizer_file
 
 DELAY_S = 0.1
 

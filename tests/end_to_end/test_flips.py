@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from shards import tokenizer
 from tests.end_to_end.conftest import TOML, User
 from tests.pipeline.inputs.test_numbers import response
+from thresher.shards import tokenizer
 
 pytestmark = pytest.mark.slow
 WORDS = "words that say enough to be a text of their own, "

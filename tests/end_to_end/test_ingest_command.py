@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from storage.s3.s3_store import S3Store
 from tests.end_to_end.conftest import CallingUser
 from tests.storage.made_inputs import FORMS, ROWS, packed
 from tests.storage.s3server import BUCKET
+from thresher.storage.s3.s3_store import S3Store
 
 
 @pytest.fixture

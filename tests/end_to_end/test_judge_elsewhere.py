@@ -5,15 +5,15 @@ import os
 
 import pytest
 
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.steps import dedup
-from pipeline.terminal.progress import LineProgress
-from storage.directory_store import DirectoryStore
-from storage.location import open_store
 from tests.end_to_end.conftest import CallingUser
 from tests.pipeline import raycluster
 from tests.pipeline.steps.judged_sources import FILTERS, ingested, judge_all, process_all, rows
 from tests.storage.s3server import BUCKET
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.steps import dedup
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.location import open_store
 
 CHANGED = ("gopher_quality.fewest_words=30", "gopher_quality.fewest_words=200")
 
@@ -63,9 +63,9 @@ def test_a_bucket_holds_what_a_directory_holds(server, monkeypatch, tmp_path):
 @pytest.mark.timeout(300)
 def test_a_cluster_judges_as_one_machine_does(tmp_path):
     pytest.importorskip("ray")
-    from pipeline.configuration import DedupConfig
-    from pipeline.engine.ray.ray_cluster import ray_connection
-    from pipeline.engine.ray.ray_pool import RayWorkerPool
+    from thresher.pipeline.configuration import DedupConfig
+    from thresher.pipeline.engine.ray.ray_cluster import ray_connection
+    from thresher.pipeline.engine.ray.ray_pool import RayWorkerPool
 
     def everything(store, pool):
         judge_all(process_all(store, FILTERS, pool), FILTERS, pool, "set")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import rows_of, segments_of
+from thresher.shards.loader.exact_loader import Loader
 
 
 def byte_tokenizer(path):

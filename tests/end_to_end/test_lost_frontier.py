@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 
 from demo.web import Web
-from storage.crawllog import log_line
-from storage.location import open_store as storage_at
-from storage.warc.records import read_records
 from tests.end_to_end.conftest import TOML, kill_tree, wait_until
 from tests.storage.s3server import BUCKET
+from thresher.storage.crawllog import log_line
+from thresher.storage.location import open_store as storage_at
+from thresher.storage.warc.records import read_records
 
 CONCURRENCY = 64
 
@@ -80,7 +80,7 @@ def test_a_crawl_whose_frontier_was_lost_is_crawled_to_its_end(user, web, storag
 
 @pytest.mark.slow
 def test_a_second_project_on_the_same_server_is_told_whose_the_crawl_is(user, web, tmp_path):
-    from frontier.link.embedded import embedded_server
+    from thresher.frontier.link.embedded import embedded_server
 
     with embedded_server(tmp_path / "shared") as redis:
         text = TOML.replace("[project]", f'[project]\nredis = "{redis}"')

@@ -14,7 +14,7 @@ from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
 from demo.__main__ import READ
 from demo.web import Web
-from shards import tokenizer
+from thresher.shards import tokenizer
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core import InputError
-from crawler.render.chromium.program import find_browser
-from crawler.spiders import spider_settings
 from tests.crawler.server import Server, page
 from tests.end_to_end.conftest import ROOT, User
 from tests.end_to_end.test_spider_command import items
+from thresher.core import InputError
+from thresher.crawler.render.chromium.program import find_browser
+from thresher.crawler.spiders import spider_settings
 
 GUIDE = (ROOT / "docs/guides/scrapy.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"`([\w/.]+)`:\n\n```\w+\n(.*?)```", GUIDE, re.DOTALL))

@@ -7,10 +7,10 @@ from itertools import count
 
 import pytest
 
-from storage.s3.s3_store import S3Store
 from tests.pipeline.steps.judged_sources import SENTENCES
 from tests.storage.faulty_proxy import Answer, start_proxy
 from tests.storage.s3server import BUCKET
+from thresher.storage.s3.s3_store import S3Store
 
 REFUSED = Answer(403, "AccessDenied")
 

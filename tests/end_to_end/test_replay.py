@@ -14,16 +14,16 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.reports.wacz_export import export_wacz
-from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
-from storage.directory_store import DirectoryStore
-from storage.warc import cdxj
-from storage.warc.exchange_records import Attachment
-from storage.warc.records import read_records
 from tests.expect import expect
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.pywbenv import programs
+from thresher.pipeline.reports.wacz_export import export_wacz
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.exchange_records import Attachment
+from thresher.storage.warc.records import read_records
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

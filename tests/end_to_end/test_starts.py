@@ -43,7 +43,7 @@ RUN = f"""
 import atexit, sys
 heavy = {HEAVY!r}
 atexit.register(lambda: print("imported:", *sorted(set(heavy) & set(sys.modules)), file=sys.stderr))
-from pipeline.__main__ import main
+from thresher.__main__ import main
 main()
 """
 CATALOG = {"sqlalchemy", "sqlmodel"}

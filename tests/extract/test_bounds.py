@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract import Skip
-from extract.bounds import LONGEST, exceeded_bound
-from extract.html import extract
+from thresher.extract import Skip
+from thresher.extract.bounds import LONGEST, exceeded_bound
+from thresher.extract.html import extract
 
 
 @pytest.mark.parametrize(

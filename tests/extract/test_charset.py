@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.charset import decode, to_utf8
+from thresher.extract.charset import decode, to_utf8
 
 GERMAN = "Grüße aus Köln, wo die Brücke über den Fluss führt, schön und groß"
 RUSSIAN = "Привет из города на реке, где мост ведёт на другой берег и обратно"

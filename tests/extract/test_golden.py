@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from extract.extraction import Extraction
-from extract.html import extract
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "html"
 PAGES = sorted(GOLDEN.glob("*.html"))

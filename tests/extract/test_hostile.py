@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from extract.extraction import Extraction
-from extract.html import extract
-from extract.skip import Skip
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
+from thresher.extract.skip import Skip
 
 URL = "http://example.org/"
 TITLE = "The title of this page"

@@ -6,15 +6,15 @@ import tarfile
 import pytest
 import zstandard
 
-from core import Document, RecordRef, document_id
-from extract import Skip
-from extract.extraction import Extraction
-from extract.html import EXTRACTOR, LONGEST, extract
-from extract.page.boxes import MAX_ELEMENTS
-from extract.record_document import extract_document
-from storage.warc.records import ArchivedRecord
 from tests.expect import expect
 from tests.shared import read_tar_file, shared_file
+from thresher.core import Document, RecordRef, document_id
+from thresher.extract import Skip
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import EXTRACTOR, LONGEST, extract
+from thresher.extract.page.boxes import MAX_ELEMENTS
+from thresher.extract.record_document import extract_document
+from thresher.storage.warc.records import ArchivedRecord
 
 PARAGRAPHS = "".join(
     f"<p>The lighthouse keeper wrote in his book of day {n} that the wind had turned to the north and that three "

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.extraction import Extraction
-from extract.html import extract
-from extract.late_parts import move_late_parts
 from tests.expect import expect
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
+from thresher.extract.late_parts import move_late_parts
 
 TEXTS = st.sampled_from(
     ("one", "<p>two</p>", "<div>three</div>", "<script>'</div>'</script>", "<!--</div>-->", "")

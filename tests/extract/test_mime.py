@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.mime import BINARY, HTML, PDF, PLAIN, RESOURCE_HEADER, XHTML, ZIP, sniff_type
+from thresher.extract.mime import BINARY, HTML, PDF, PLAIN, RESOURCE_HEADER, XHTML, ZIP, sniff_type
 
 BITS = bytes(range(256))
 

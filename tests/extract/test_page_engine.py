@@ -11,12 +11,12 @@ from resiliparse.extract.html2text import extract_plain_text
 from trafilatura import extract as trafilatura_extract
 from trafilatura.deduplication import LRU_TEST
 
-from core import InputError
-from extract import Skip
-from extract.charset import decode
-from extract.engines.page_engine import engine_version, load_engine, require_engine
-from extract.html import EXTRACTOR, extract
 from tests.shared import read_tar_file, shared_file
+from thresher.core import InputError
+from thresher.extract import Skip
+from thresher.extract.charset import decode
+from thresher.extract.engines.page_engine import engine_version, load_engine, require_engine
+from thresher.extract.html import EXTRACTOR, extract
 
 DAY = "2024-05-06"
 URL = "https://example.org/a"

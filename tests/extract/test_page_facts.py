@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.facts import page_author, page_facts, page_title
-from extract.page.boxes import Box, MetadataElement, ParsedPage
-from extract.page.page_reader import read_page
 from tests.expect import expect
+from thresher.extract.facts import page_author, page_facts, page_title
+from thresher.extract.page.boxes import Box, MetadataElement, ParsedPage
+from thresher.extract.page.page_reader import read_page
 
 URL = "https://example.org/dir/page"
 

@@ -4,11 +4,11 @@ import gc
 
 import pytest
 
-from extract.html import extract
-from extract.page.boxes import MAX_ELEMENTS, Box, ParsedPage
-from extract.page.page_reader import read_page
-from pipeline.steps.records.rare_collection import THRESHOLD, rare_collection
 from tests.expect import expect
+from thresher.extract.html import extract
+from thresher.extract.page.boxes import MAX_ELEMENTS, Box, ParsedPage
+from thresher.extract.page.page_reader import read_page
+from thresher.pipeline.steps.records.rare_collection import THRESHOLD, rare_collection
 
 PAGE = (
     "<html><head><title>Rain in the hills</title></head><body><main><h1>Rain in the hills</h1>"

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.raw_text import ENOUGH, LOOKED_AT, SLICE, WINDOW, WINDOWS, page_windows, text_of, windows
+from thresher.extract.raw_text import (
+    ENOUGH,
+    LOOKED_AT,
+    SLICE,
+    WINDOW,
+    WINDOWS,
+    page_windows,
+    text_of,
+    windows,
+)
 
 WORDS = "The baker opened the oven and looked at the loaves. "
 

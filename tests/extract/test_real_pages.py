@@ -11,10 +11,10 @@ from statistics import fmean
 import pytest
 import zstandard
 
-from extract.charset import decode
-from extract.extraction import Extraction
-from extract.html import extract
 from tests.shared import read_tar_file, shared_file
+from thresher.extract.charset import decode
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
 
 pytestmark = pytest.mark.shared
 

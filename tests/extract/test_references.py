@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract import html as main_text
-from extract import wikitext
-from extract.extraction import Extraction
-from extract.links import extract_links
-from extract.pdf.pdf_facts import _items
-from extract.raw_text import page_windows
-from extract.references import unescape
-from extract.soft_error import detect_soft_error
 from tests.expect import expect
+from thresher.extract import html as main_text
+from thresher.extract import wikitext
+from thresher.extract.extraction import Extraction
+from thresher.extract.links import extract_links
+from thresher.extract.pdf.pdf_facts import _items
+from thresher.extract.raw_text import page_windows
+from thresher.extract.references import unescape
+from thresher.extract.soft_error import detect_soft_error
 
 LONG = "&#" + "9" * 4_301 + ";"
 WORDS = "Rivers run to the sea, and all of them are long and wide. " * 40

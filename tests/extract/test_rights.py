@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Document, RecordRef
-from extract.record_document import extract_document, rights_of
-from extract.rights import OBEYABLE, Rights, rights
+from thresher.core import Document, RecordRef
+from thresher.extract.record_document import extract_document, rights_of
+from thresher.extract.rights import OBEYABLE, Rights, rights
 
 JUNE_2010_MS = 1_277_000_000_000
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.sketch import MAX_MARKUP, sketch
 from tests.crawler.traps import page, word
 from tests.shared import read_tar_file, shared_file
+from thresher.extract.sketch import MAX_MARKUP, sketch
 
 URL = "http://a.test/red/green?x=blue"
 MENU = " ".join(f"entry{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(400))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from extract.soft_error import detect_soft_error
+from thresher.extract.soft_error import detect_soft_error
 
 WORDS = "<p>" + "An honest page says a good deal of things, and each of them in a sentence of its own. " * 60
 SHORT = "<p>Please wait."

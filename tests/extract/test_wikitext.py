@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract import Skip
-from extract.extraction import Extraction
-from extract.wikitext import LONGEST, extract
-from extract.wikitext.templates import TEMPLATE_RULES
+from thresher.extract import Skip
+from thresher.extract.extraction import Extraction
+from thresher.extract.wikitext import LONGEST, extract
+from thresher.extract.wikitext.templates import TEMPLATE_RULES
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "wikitext"
 PAGES = sorted(path.stem for path in GOLDEN.glob("*.wiki"))

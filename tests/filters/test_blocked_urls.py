@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.url_blocklist import parse_blocklist
+from thresher.filters.url_blocklist import parse_blocklist
 
 LIST = parse_blocklist(
     """# a comment

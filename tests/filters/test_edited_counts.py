@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Edit
-from filters.edits import removals
-from filters.text import PIECE, AnalyzedText
+from thresher.core import Edit
+from thresher.filters.edits import removals
+from thresher.filters.text import PIECE, AnalyzedText
 
 PIECES = [
     "word",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Edit
-from filters import edits
+from thresher.core import Edit
+from thresher.filters import edits
 
 
 @st.composite

@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from core import InputError
-from filters.judge import judge
-from filters.models.language import LanguagePrediction, LanguageRule, load_language_model
-from filters.rules.presets import PRESETS, measurement_names, preset_recipe, preset_rules
-from filters.text import AnalyzedText
 from tests.shared import shared_file
+from thresher.core import InputError
+from thresher.filters.judge import judge
+from thresher.filters.models.language import LanguagePrediction, LanguageRule, load_language_model
+from thresher.filters.rules.presets import PRESETS, measurement_names, preset_recipe, preset_rules
+from thresher.filters.text import AnalyzedText
 
 SENTENCES = {
     "en": "The river was low in summer, and the boats lay on the stones until the rain came back.",

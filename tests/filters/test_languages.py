@@ -7,22 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError
-from filters.models import language_ensemble
-from filters.models.language import (
+from tests.shared import shared_file
+from thresher.core import InputError
+from thresher.filters.models import language_ensemble
+from thresher.filters.models.language import (
     MIN_SHARE,
     LanguageRule,
     language_rule,
     load_language_model,
     model_recipe,
 )
-from filters.models.language_codes import GROUPS, canonical, group_of
-from filters.models.language_ensemble import MAX_WINDOWS, WINDOW
-from filters.models.language_thresholds import THRESHOLDS
-from filters.models.language_votes import PACKAGES, cld2_vote, known_languages, langid, lid176
-from filters.rules.presets import LanguageOptions, preset_recipe
-from filters.text import AnalyzedText
-from tests.shared import shared_file
+from thresher.filters.models.language_codes import GROUPS, canonical, group_of
+from thresher.filters.models.language_ensemble import MAX_WINDOWS, WINDOW
+from thresher.filters.models.language_thresholds import THRESHOLDS
+from thresher.filters.models.language_votes import PACKAGES, cld2_vote, known_languages, langid, lid176
+from thresher.filters.rules.presets import LanguageOptions, preset_recipe
+from thresher.filters.text import AnalyzedText
 
 TEXTS = {
     "en": "The river was low in summer, and the boats lay on the stones until the rain came back. Whoever wanted to "

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.ngrams import repeated_ngrams
+from thresher.filters.ngrams import repeated_ngrams
 
 TOKENS = st.lists(st.sampled_from(["a", "bb", "ccc", "."]), max_size=60)
 

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import InputError
-from filters.decision import MeasuredRows, decide
-from filters.measuring import RESERVED_COLUMNS, Measurer, measured_columns, require_own_columns
-from filters.models.language import LanguagePrediction, language_rule
-from filters.rules.chosen_rules import RULES
-from filters.rules.presets import PRESETS, preset_rules
-from filters.text import AnalyzedText, Finding
-from filters.thresholds import measuring_recipe, relaxed, restored, thresholds_of, with_thresholds
-from pipeline.steps.records.rule_set import RuleSet, rules_of
-from storage.manifest import to_plain_json
-from storage.tables import MEASUREMENTS
 from tests.examples import few_examples
+from thresher.core import InputError
+from thresher.filters.decision import MeasuredRows, decide
+from thresher.filters.measuring import RESERVED_COLUMNS, Measurer, measured_columns, require_own_columns
+from thresher.filters.models.language import LanguagePrediction, language_rule
+from thresher.filters.rules.chosen_rules import RULES
+from thresher.filters.rules.presets import PRESETS, preset_rules
+from thresher.filters.text import AnalyzedText, Finding
+from thresher.filters.thresholds import measuring_recipe, relaxed, restored, thresholds_of, with_thresholds
+from thresher.pipeline.steps.records.rule_set import RuleSet, rules_of
+from thresher.storage.manifest import to_plain_json
+from thresher.storage.tables import MEASUREMENTS
 
 LANGUAGES = ("en", "de", "th", "ja", "")
 WHOLE = {

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters import lexicon
-from filters.characters import has_letter, is_word
-from filters.lexicon import Lexicon, current_lexicon
-from filters.text import AnalyzedText
-from filters.tokens.english_tokens import ENGLISH
-from filters.tokens.token_scheme import scheme_of
-from filters.word_tokens import split_run
 from tests.attacks import cpu_limit
+from thresher.filters import lexicon
+from thresher.filters.characters import has_letter, is_word
+from thresher.filters.lexicon import Lexicon, current_lexicon
+from thresher.filters.text import AnalyzedText
+from thresher.filters.tokens.english_tokens import ENGLISH
+from thresher.filters.tokens.token_scheme import scheme_of
+from thresher.filters.word_tokens import split_run
 
 RUNS = {
     "Hello,": ["Hello", ","],
@@ -144,7 +144,7 @@ def test_counts_are_those_of_the_tokens_however_long_the_pieces(text, piece):
     with pytest.MonkeyPatch.context() as patch:
         whole = analyzed(text)
         sentences = whole.sentences
-        patch.setattr("filters.text.PIECE", piece)
+        patch.setattr("thresher.filters.text.PIECE", piece)
         cut = analyzed(text)
         for each in (whole, cut):
             assert each.token_count == len(whole.tokens)

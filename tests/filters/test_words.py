@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters import words as splitting
-from filters.text import AnalyzedText
-from filters.words import is_unspaced, spaced, words
+from thresher.filters import words as splitting
+from thresher.filters.text import AnalyzedText
+from thresher.filters.words import is_unspaced, spaced, words
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from frontier import Discovery, Frontier, HostRelease, Kind, Lease, Scope, canonicalize
-from frontier.link.call import Link
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
 from tests.frontier.fixed_clock import Clock, Crawl, paced, server_crawl
 from tests.frontier.power_loss import PowerLossServer
 from tests.frontier.valkey_cluster import ValkeyCluster, valkey_cluster
+from thresher.frontier import Discovery, Frontier, HostRelease, Kind, Lease, Scope, canonicalize
+from thresher.frontier.link.call import Link
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
 
 _serial = count()
 

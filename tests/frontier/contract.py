@@ -5,8 +5,8 @@ from itertools import count
 
 import pytest
 
-from frontier import Kind, Outcome, Settlement
 from tests.frontier.fixed_clock import Clock, memory_crawl, paced, server_crawl
+from thresher.frontier import Kind, Outcome, Settlement
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 _serial = count()

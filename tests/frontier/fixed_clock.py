@@ -14,13 +14,13 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from frontier import Budget, CrawlSettings, Frontier, UrlPolicy
-from frontier.codec.entries import decode_entry
-from frontier.link.call import Call, Link
-from frontier.link.connect import connect
-from frontier.link.partition import Partitions
-from frontier.testing import MemoryFrontier
 from tests.expect import expect
+from thresher.frontier import Budget, CrawlSettings, Frontier, UrlPolicy
+from thresher.frontier.codec.entries import decode_entry
+from thresher.frontier.link.call import Call, Link
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.partition import Partitions
+from thresher.frontier.testing import MemoryFrontier
 
 FAR = 1 << 48
 FIRST_TOKEN = 10**8  # all tokens of a test have as many digits: their order as text is their order as numbers

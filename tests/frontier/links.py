@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Self
 
-from frontier.link.call import Call, Link
-from frontier.link.cluster import ClusterLink
-from frontier.link.redis_client import redis_client
-from frontier.link.single import SingleLink
 from tests.frontier.valkey_cluster import ValkeyCluster, ValkeyServer
+from thresher.frontier.link.call import Call, Link
+from thresher.frontier.link.cluster import ClusterLink
+from thresher.frontier.link.redis_client import redis_client
+from thresher.frontier.link.single import SingleLink
 
 CODE = """#!lua name=thresher
 server.register_function('thresher_once', function(keys, args) return server.call('SADD', keys[1], args[1]) end)

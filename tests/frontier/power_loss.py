@@ -5,8 +5,8 @@ import signal
 
 from bench.frontier.fleet import newest_log
 from bench.frontier.scenario import Scenario
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
 
 
 class PowerLossServer:

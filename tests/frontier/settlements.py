@@ -1,6 +1,6 @@
 """Settlements and releases of many leases at once."""
 
-from frontier import HostRelease, Outcome, Settlement
+from thresher.frontier import HostRelease, Outcome, Settlement
 
 
 def settled(leases, outcome=Outcome.FETCHED, **fields):

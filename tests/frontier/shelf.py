@@ -2,7 +2,7 @@
 
 from io import BufferedReader, BytesIO
 
-from core import CorruptData
+from thresher.core import CorruptData
 
 
 class Shelf:

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from frontier import Budget, Fault, Kind, Outcome, RestoredPage
-from frontier.request_state import RequestState
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, numbered
+from thresher.frontier import Budget, Fault, Kind, Outcome, RestoredPage
+from thresher.frontier.request_state import RequestState
 
 budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 

@@ -7,11 +7,11 @@ from itertools import count
 import pytest
 from redis.asyncio import Redis
 
-from frontier import Fault, Frontier, HostRelease, Kind, Outcome, Rank, Scope, Settlement
-from frontier.link.call import Link
 from tests.frontier.counters import checked, restarted
 from tests.frontier.fixed_clock import paced
 from tests.frontier.shelf import Shelf
+from thresher.frontier import Fault, Frontier, HostRelease, Kind, Outcome, Rank, Scope, Settlement
+from thresher.frontier.link.call import Link
 
 _serial = count()
 HOUR = 3_600_000

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from core import InputError
-from frontier import Budget, HostSwitch, StorageId, UrlPolicy
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, MINUTE, numbered
 from tests.frontier.fixed_clock import Crawl
+from thresher.core import InputError
+from thresher.frontier import Budget, HostSwitch, StorageId, UrlPolicy
 
 budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 

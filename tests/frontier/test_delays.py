@@ -5,9 +5,9 @@ from itertools import pairwise
 
 from redis.asyncio import Redis
 
-from frontier import Frontier, Kind, Outcome
 from tests.frontier.fixed_clock import Crawl
 from tests.frontier.settlements import over, settled
+from thresher.frontier import Frontier, Kind, Outcome
 
 HOUR = 3_600_000
 

@@ -7,10 +7,10 @@ from itertools import count
 import pytest
 from redis.asyncio import Redis
 
-from frontier import Fault, Frontier, Kind, Outcome, Rank
-from frontier.link.call import Link
 from tests.frontier.counters import checked, key, restarted
 from tests.frontier.settlements import settled
+from thresher.frontier import Fault, Frontier, Kind, Outcome, Rank
+from thresher.frontier.link.call import Link
 
 _serial = count()
 HOUR = 3_600_000

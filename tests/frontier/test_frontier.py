@@ -5,12 +5,12 @@ import asyncio
 import pytest
 from redis.asyncio import Redis
 
-from core import CorruptData, InputError, Unavailable
-from frontier import Discovery, Frontier, Kind, RobotsRecord, Scope, canonicalize, crawl_names
-from frontier.link.call import Link
-from frontier.link.connect import connect
 from tests.expect import expect
 from tests.frontier.settlements import over, settled
+from thresher.core import CorruptData, InputError, Unavailable
+from thresher.frontier import Discovery, Frontier, Kind, RobotsRecord, Scope, canonicalize, crawl_names
+from thresher.frontier.link.call import Link
+from thresher.frontier.link.connect import connect
 
 HOUR = 3_600_000
 

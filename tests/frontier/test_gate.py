@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from frontier import Frontier, Kind, Outcome, Settlement
-from frontier.gate_state import GateState
-from frontier.link.connect import connect
 from tests.examples import few_examples
 from tests.expect import expect
+from thresher.frontier import Frontier, Kind, Outcome, Settlement
+from thresher.frontier.gate_state import GateState
+from thresher.frontier.link.connect import connect
 
 SPAWN = multiprocessing.get_context("spawn")
 _serial = count()

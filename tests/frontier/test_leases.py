@@ -1,9 +1,9 @@
 """Leases end once: settled, expired, reclaimed, or tried again."""
 
-from frontier import Frontier, Kind, Outcome, RobotsRecord
 from tests.expect import expect
 from tests.frontier.fixed_clock import Crawl
 from tests.frontier.settlements import over, settled
+from thresher.frontier import Frontier, Kind, Outcome, RobotsRecord
 
 HOUR = 3_600_000
 

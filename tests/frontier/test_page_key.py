@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from w3lib.url import canonicalize_url
 
-from frontier import Discovery, HostSwitch, InvalidUrl, Scope, canonicalize
-from frontier.page_key import discovery_hash, page_key
 from tests.shared import shared_file
+from thresher.frontier import Discovery, HostSwitch, InvalidUrl, Scope, canonicalize
+from thresher.frontier.page_key import discovery_hash, page_key
 
 
 def key(text, **order):

@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis.asyncio import Redis
 
-from frontier import CrawlSettings, Frontier, HostRelease, Kind, Outcome, Settlement
-from frontier.link.connect import connect
 from tests.examples import few_examples
 from tests.expect import expect
+from thresher.frontier import CrawlSettings, Frontier, HostRelease, Kind, Outcome, Settlement
+from thresher.frontier.link.connect import connect
 
 _serial = count()
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontier.request_state import (
+from thresher.frontier.request_state import (
     EMPTY_STATE,
     MAX_CHAIN_BYTES,
     MAX_COOKIE_BYTES,

@@ -6,10 +6,10 @@ from itertools import count
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from frontier import Frontier, HostRelease, Kind, Outcome, Settlement
-from frontier.link.connect import connect
 from tests.examples import few_examples
 from tests.frontier.fixed_clock import paced
+from thresher.frontier import Frontier, HostRelease, Kind, Outcome, Settlement
+from thresher.frontier.link.connect import connect
 
 _serial = count()
 

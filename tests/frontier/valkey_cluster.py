@@ -19,8 +19,8 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from frontier.link.embedded import _binary
 from tests.storage.s3server import free_ports
+from thresher.frontier.link.embedded import _binary
 
 HOST = "127.0.0.1"
 SLOTS = 16_384

@@ -9,32 +9,32 @@ from types import SimpleNamespace
 
 from redis.asyncio import Connection
 
-from core import CorruptData, InputError
-from core.surt import surt
-from crawler.reading import page_response
-from crawler.reading.outcome import decode_location, retry_after_ms
-from crawler.render.render_need import render_need
-from crawler.robots.robots_rules import parse_rules, request_path
-from crawler.wire.cookies import CookieJar
-from crawler.wire.http.message import read_head
-from crawler.wire.http.request import parse_target as wire_target
-from crawler.wire.http.response_reader import ResponseReader
-from extract import html, pdf, wikitext
-from extract.charset import decode, to_utf8
-from extract.links import extract_links
-from extract.mime import sniff_type
-from extract.raw_text import declared_language, page_windows
-from extract.rights import rights
-from extract.sketch import sketch
-from extract.soft_error import detect_soft_error
-from frontier import InvalidUrl, canonicalize
-from frontier.codec import replies
-from frontier.codec.entries import decode_entry as read_entry
-from frontier.link.call_retry import NO_REPLY_ERRORS, RetryDeadline
-from frontier.link.master import Master
-from storage.inputs.input_kinds import detect_kind, input_kinds, read_items
-from storage.warc.payload import decode_content, decode_transfer
-from storage.warc.records import read_records
+from thresher.core import CorruptData, InputError
+from thresher.core.surt import surt
+from thresher.crawler.reading import page_response
+from thresher.crawler.reading.outcome import decode_location, retry_after_ms
+from thresher.crawler.render.render_need import render_need
+from thresher.crawler.robots.robots_rules import parse_rules, request_path
+from thresher.crawler.wire.cookies import CookieJar
+from thresher.crawler.wire.http.message import read_head
+from thresher.crawler.wire.http.request import parse_target as wire_target
+from thresher.crawler.wire.http.response_reader import ResponseReader
+from thresher.extract import html, pdf, wikitext
+from thresher.extract.charset import decode, to_utf8
+from thresher.extract.links import extract_links
+from thresher.extract.mime import sniff_type
+from thresher.extract.raw_text import declared_language, page_windows
+from thresher.extract.rights import rights
+from thresher.extract.sketch import sketch
+from thresher.extract.soft_error import detect_soft_error
+from thresher.frontier import InvalidUrl, canonicalize
+from thresher.frontier.codec import replies
+from thresher.frontier.codec.entries import decode_entry as read_entry
+from thresher.frontier.link.call_retry import NO_REPLY_ERRORS, RetryDeadline
+from thresher.frontier.link.master import Master
+from thresher.storage.inputs.input_kinds import detect_kind, input_kinds, read_items
+from thresher.storage.warc.payload import decode_content, decode_transfer
+from thresher.storage.warc.records import read_records
 
 URL = "http://example.org/a/b?c=d"
 LIMIT = 8 << 20

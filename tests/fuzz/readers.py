@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from crawler.reading import sitemap
 from tests.fuzz import read_functions
 from tests.fuzz.read_functions import URL
 from tests.fuzz.sample_inputs import (
@@ -24,6 +23,7 @@ from tests.fuzz.sample_inputs import (
     dumps,
     replies,
 )
+from thresher.crawler.reading import sitemap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """Inputs of readers to begin with, and what decides how a reader goes on."""
 
-from frontier import Discovery, Scope, canonicalize
-from frontier.codec.entries import encode_entry as entry_of
-from frontier.request_state import RequestState
+from thresher.frontier import Discovery, Scope, canonicalize
+from thresher.frontier.codec.entries import encode_entry as entry_of
+from thresher.frontier.request_state import RequestState
 
 HTTP = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nTransfer-Encoding: chunked\r\nSet-Cookie: a=b; Max-Age=9; Path=/\r\n"

@@ -14,10 +14,10 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from storage.warc.records import NO_HEAD, read_records
 from tests.hostile import warc
 from tests.hostile.host import Exchange
 from tests.hostile.observed import CrawlRun, final
+from thresher.storage.warc.records import NO_HEAD, read_records
 
 HOSTILE_ONLY = {
     "errors redirects and robots are kept too",

@@ -5,10 +5,10 @@ Its crawl workers do the same: each starts in a function of that module.
 
 from unittest.mock import patch
 
-from pipeline.__main__ import main
-from pipeline.engine.local.crawl_worker import pickle_call
-from pipeline.fleet import crawl_command
 from tests.hostile.lease_log import run_with_log
+from thresher.__main__ import main
+from thresher.pipeline.engine.local.crawl_worker import pickle_call
+from thresher.pipeline.fleet import crawl_command
 
 
 def told_noted(work, *args):

@@ -23,9 +23,6 @@ from pathlib import Path
 
 import psutil
 
-from frontier import Frontier, canonicalize
-from frontier.link.connect import connect
-from pipeline.fleet import liveness
 from tests.hostile import warc
 from tests.hostile.crawl_run import TOML
 from tests.hostile.polite import rows as polite
@@ -33,6 +30,9 @@ from tests.hostile.project import ClockMover, Project
 from tests.hostile.rows import bodies, documents, framing, heads
 from tests.hostile.rows.row import ABSENT, GOOD, Row, WebAddress
 from tests.hostile.web import Web
+from thresher.frontier import Frontier, canonicalize
+from thresher.frontier.link.connect import connect
+from thresher.pipeline.fleet import liveness
 
 DELAY_S = 0.05
 WORKERS = 2

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from unittest.mock import patch
 
-from frontier import Frontier
-from frontier.verbs.origins import Origins
+from thresher.frontier import Frontier
+from thresher.frontier.verbs.origins import Origins
 
 LEDGER = "HOSTILE_LEDGER"
 """The environment variable that names the log file."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 
-from frontier import canonicalize
 from tests.hostile import warc
 from tests.hostile.host import Exchange, Host
 from tests.hostile.project import Project
 from tests.hostile.rows.row import ABSENT, GOOD, Row
 from tests.hostile.web import Web
+from thresher.frontier import canonicalize
 
 WAY_S = 0.5
 """Seconds around an exchange within which a stall of the host may have moved its times: it may wait in the kernel."""

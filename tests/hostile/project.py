@@ -13,12 +13,12 @@ from typing import Self
 
 from redis import Redis
 
-from frontier.link.embedded import embedded_server
-from pipeline.commands.results import INCOMPLETE
 from tests.crawler.clock_leaps import leap
 from tests.hostile import warc
 from tests.hostile.lease_log import LEDGER
 from tests.hostile.web import Web
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline.commands.results import INCOMPLETE
 
 ROOT = Path(__file__).parents[2]
 LEAP_MS = 5_000

@@ -8,11 +8,11 @@ from collections import Counter, defaultdict
 import pytest
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from frontier import canonicalize
 from tests.crawler.spiders.test_failure_exceptions import table
 from tests.hostile.crawl_run import run_crawl
 from tests.hostile.rows import rows
 from tests.hostile.web import Web
+from thresher.frontier import canonicalize
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1000)]
 SPIDER = """

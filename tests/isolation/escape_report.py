@@ -16,15 +16,15 @@ from pathlib import Path
 
 import pyseccomp
 
-from isolation import WorkerProcess, probe_confinement
-from isolation.browser_launch import write_launcher
-from isolation.filesystem import is_world_readable
-from pipeline.engine.local.part_process import PartProcess
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import PartOutputs, Task, TaskSuccess
-from storage.directory_store import DirectoryStore
 from tests.isolation import escapes
 from tests.isolation.escapes import SECRET, Target
+from thresher.isolation import WorkerProcess, probe_confinement
+from thresher.isolation.browser_launch import write_launcher
+from thresher.isolation.filesystem import is_world_readable
+from thresher.pipeline.engine.local.part_process import PartProcess
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import PartOutputs, Task, TaskSuccess
+from thresher.storage.directory_store import DirectoryStore
 
 MEMORY = 512 << 20
 CODE = "import sys, time; sys.stdout.write(hex(id(sys))); sys.stdout.flush(); time.sleep(600)"

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from isolation.deadline import Deadline
+from thresher.isolation.deadline import Deadline
 
 
 def test_a_piece_that_takes_too_long_is_noticed_while_it_lasts():
@@ -54,7 +54,7 @@ def test_a_thread_that_gets_its_first_turn_after_the_deadline_was_closed_ends(mo
             assert turn.wait(30)
             super().run()
 
-    monkeypatch.setattr("isolation.deadline.Thread", LateThread)
+    monkeypatch.setattr("thresher.isolation.deadline.Thread", LateThread)
     deadline = Deadline(lambda: None)
     with deadline.within(60):
         pass

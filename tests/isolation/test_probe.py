@@ -4,12 +4,12 @@ import subprocess
 import sys
 import threading
 
-from isolation import probe_confinement
+from thresher.isolation import probe_confinement
 
 COPIED = """
 import os
-from isolation import probe_confinement
-from isolation.worker_process import WorkerProcess
+from thresher.isolation import probe_confinement
+from thresher.isolation.worker_process import WorkerProcess
 WorkerProcess.__init__ = None  # no new process can be started
 before = open("/proc/self/status").read()
 print(probe_confinement())
@@ -28,7 +28,7 @@ def test_a_process_with_one_thread_confines_a_copy_of_itself_and_stays_as_it_was
 
 
 def test_a_process_with_several_threads_makes_no_copy(monkeypatch):
-    monkeypatch.setattr(sys.modules["isolation.probe"], "_probe_in_fork", None)
+    monkeypatch.setattr(sys.modules["thresher.isolation.probe"], "_probe_in_fork", None)
     over = threading.Event()
     thread = threading.Thread(target=over.wait)
     thread.start()
@@ -41,13 +41,13 @@ def test_a_process_with_several_threads_makes_no_copy(monkeypatch):
 
 DYING = """
 import os, sys
-from core import Unavailable
-from isolation import probe_confinement
+from thresher.core import Unavailable
+from thresher.isolation import probe_confinement
 
 def die():
     os._exit(7)
 
-sys.modules["isolation.probe"]._confine_and_report = die
+sys.modules["thresher.isolation.probe"]._confine_and_report = die
 try:
     probe_confinement()
 except Unavailable as error:

@@ -15,7 +15,10 @@ from tempfile import TemporaryDirectory
 import msgspec
 import pytest
 
-from isolation import (
+from tests.isolation import escape_report, escapes
+from tests.isolation.escapes import EVERY, FILES, MEMORY, NETWORK, OF_BROWSER, PROCESSES, WRITES
+from tests.isolation.kernel_without import remove_features
+from thresher.isolation import (
     ConfinementLimits,
     WorkerProcess,
     confine,
@@ -24,9 +27,6 @@ from isolation import (
     probe_confinement,
     syscalls,
 )
-from tests.isolation import escape_report, escapes
-from tests.isolation.escapes import EVERY, FILES, MEMORY, NETWORK, OF_BROWSER, PROCESSES, WRITES
-from tests.isolation.kernel_without import remove_features
 
 ROOT = Path(__file__).resolve().parents[2]
 AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
@@ -168,7 +168,7 @@ def test_root_becomes_nobody(tmp_path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can lack what makes it another user")
 def test_root_that_cannot_become_nobody_has_no_capability():
     code = (
-        "from isolation import privileges; print(privileges.drop_privileges(can_be_nobody=True));"
+        "from thresher.isolation import privileges; print(privileges.drop_privileges(can_be_nobody=True));"
         " print(open('/proc/self/status').read())"
     )
     words = [*LACKING, "capabilities", sys.executable, "-c", code]

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
 
 
 @pytest.fixture(scope="session")

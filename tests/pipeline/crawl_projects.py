@@ -3,18 +3,18 @@
 import asyncio
 from itertools import count
 
-from crawler.replay.outbox import OutboxRelay
-from crawler.scheduling.scheduling_settings import SchedulingSettings
-from crawler.worker import run_worker
-from crawler.worker_config import WorkerConfig
-from frontier import Frontier
-from frontier.link.connect import connect
-from pipeline import configuration
-from pipeline.crawls.seed import SeedPlan, seed_file
-from pipeline.fleet.crawl_call import CrawlLimits
-from pipeline.fleet.crawl_command import crawl
-from pipeline.open_project import OpenProject
-from pipeline.terminal.progress import LineProgress
+from thresher.crawler.replay.outbox import OutboxRelay
+from thresher.crawler.scheduling.scheduling_settings import SchedulingSettings
+from thresher.crawler.worker import run_worker
+from thresher.crawler.worker_config import WorkerConfig
+from thresher.frontier import Frontier
+from thresher.frontier.link.connect import connect
+from thresher.pipeline import configuration
+from thresher.pipeline.crawls.seed import SeedPlan, seed_file
+from thresher.pipeline.fleet.crawl_call import CrawlLimits
+from thresher.pipeline.fleet.crawl_command import crawl
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.terminal.progress import LineProgress
 
 TOML = """
 [project]

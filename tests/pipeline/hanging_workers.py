@@ -4,8 +4,8 @@ import os
 import signal
 from unittest.mock import patch
 
-from crawler.reading import page_reading
-from extract.links import extract_links
+from thresher.crawler.reading import page_reading
+from thresher.extract.links import extract_links
 
 MARK = b"<!-- the mark -->"
 

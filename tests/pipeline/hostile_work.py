@@ -5,9 +5,10 @@ import pickle
 import struct
 from pathlib import Path
 
-from core import ThresherError
-from pipeline.engine import messages
-from pipeline.engine.messages import (
+from tests.pipeline.work_functions import double
+from thresher.core import ThresherError
+from thresher.pipeline.engine import messages
+from thresher.pipeline.engine.messages import (
     ErrorMessage,
     FinishOutput,
     OpenObject,
@@ -16,8 +17,7 @@ from pipeline.engine.messages import (
     StampObject,
     WriteOutput,
 )
-from pipeline.engine.task import PartOutputs
-from tests.pipeline.work_functions import double
+from thresher.pipeline.engine.task import PartOutputs
 
 
 class Bomb:

@@ -3,8 +3,8 @@
 import multiprocessing
 import os
 
-from pipeline.engine.local.worker_pool import local_worker_pool
-from storage.directory_store import DirectoryStore
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.storage.directory_store import DirectoryStore
 
 
 class StoppingStore(DirectoryStore):

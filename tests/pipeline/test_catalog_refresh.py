@@ -6,10 +6,10 @@ import sqlite3
 import pytest
 from typer.testing import CliRunner
 
-from core import InputError
-from pipeline.commands.app import app
-from pipeline.open_project import OpenProject
 from tests.storage.manifest_samples import some
+from thresher.core import InputError
+from thresher.pipeline.commands.app import app
+from thresher.pipeline.open_project import OpenProject
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core import InputError
-from core.settings import parse_size
-from filters.dedup import signature
-from frontier import UrlPolicy
-from pipeline import configuration
-from pipeline.configuration_template import template
-from pipeline.open_project import OpenProject
+from thresher.core import InputError
+from thresher.core.settings import parse_size
+from thresher.filters.dedup import signature
+from thresher.frontier import UrlPolicy
+from thresher.pipeline import configuration
+from thresher.pipeline.configuration_template import template
+from thresher.pipeline.open_project import OpenProject
 
 HERE = Path("project")
 

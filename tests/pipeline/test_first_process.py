@@ -39,7 +39,7 @@ ORPHANS = """
 """
 COMMAND = """
 import sys
-from pipeline import first_process
+from thresher.pipeline import first_process
 
 def command():
 {body}
@@ -111,7 +111,7 @@ def test_a_command_that_a_signal_killed_ends_with_the_code_that_a_shell_would_gi
 
 def test_thresher_as_first_process_runs_its_command():
     done = subprocess.run(
-        [*UNSHARE, sys.executable, "-m", "pipeline", "--version"],
+        [*UNSHARE, sys.executable, "-m", "thresher", "--version"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -123,14 +123,16 @@ def test_thresher_as_first_process_runs_its_command():
 
 def test_sigterm_before_the_command_is_imported_ends_the_container():
     process = subprocess.Popen(
-        [*UNSHARE, sys.executable, "-X", "importtime", "-m", "pipeline", "--version"],
+        [*UNSHARE, sys.executable, "-X", "importtime", "-m", "thresher", "--version"],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
     stderr = expect(io.TextIOWrapper, process.stderr)
-    next(line for line in stderr if "pipeline.terminal" in line)  # the command's modules are being imported
+    next(
+        line for line in stderr if "thresher.pipeline.terminal" in line
+    )  # the command's modules are being imported
     first = first_process(process)
     first.send_signal(signal.SIGTERM)
     stderr.read()

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.funnel import Stage, TokenCounts, make_funnel
 from tests.expect import expect
+from thresher.pipeline.funnel import Stage, TokenCounts, make_funnel
 
 RULES = ["language", "gopher_quality", "c4"]
 COUNTS = st.fixed_dictionaries(

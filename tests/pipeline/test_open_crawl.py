@@ -10,18 +10,18 @@ from itertools import pairwise
 import pytest
 from redis import Redis
 
-from core import CorruptData, InputError
-from frontier import CrawlSettings, Frontier
-from frontier.link.embedded import embedded_server
-from pipeline.commands.app import app
-from pipeline.crawls import operator_commands
-from pipeline.integrity.verify import verify_storage
-from pipeline.reports.status import project_status
-from pipeline.terminal.output import run_command
-from pipeline.terminal.progress import LineProgress
-from storage.storage_id import ensure_storage_id, read_storage_id
 from tests.crawler.server import Server, links, page
 from tests.pipeline.crawl_projects import ask, project_at, run_crawl, seed_urls
+from thresher.core import CorruptData, InputError
+from thresher.frontier import CrawlSettings, Frontier
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline.commands.app import app
+from thresher.pipeline.crawls import operator_commands
+from thresher.pipeline.integrity.verify import verify_storage
+from thresher.pipeline.reports.status import project_status
+from thresher.pipeline.terminal.output import run_command
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.storage_id import ensure_storage_id, read_storage_id
 
 
 @pytest.fixture
@@ -55,11 +55,11 @@ def test_a_second_project_is_refused_by_name_and_changes_nothing(tmp_path, redis
 
 
 def test_another_name_is_another_crawl(tmp_path, redis, site):
-    from pipeline.crawls.seed import SeedPlan, add_seeds
+    from thresher.pipeline.crawls.seed import SeedPlan, add_seeds
 
     one, other = project_at(tmp_path / "one", redis), project_at(tmp_path / "two", redis)
     seed_urls(one, f"{site.url}/")
-    from frontier import canonicalize
+    from thresher.frontier import canonicalize
 
     assert (
         add_seeds(other, iter([canonicalize(f"{site.url}/")]), SeedPlan(crawl="theirs"), "a test").added == 1

@@ -16,12 +16,12 @@ import time
 from contextlib import suppress
 from multiprocessing.connection import Connection
 
-from core import CorruptData, InputError, Unavailable
-from pipeline.engine import messages
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import PartOutputs
-from storage.directory_store import DirectoryStore
-from storage.manifest import Input
+from thresher.core import CorruptData, InputError, Unavailable
+from thresher.pipeline.engine import messages
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import PartOutputs
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Input
 
 STEP = Step(name="double", version=1, recipe={"factor": 2})
 ITEMS = 5

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from core import CorruptData
-from shards import Dataset, ShardFile
-from shards.dataset import SideFile, _digest
+from thresher.core import CorruptData
+from thresher.shards import Dataset, ShardFile
+from thresher.shards.dataset import SideFile, _digest
 
 DATASET = Dataset(
     fingerprint="f" * 64,

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from shards import encoder
-from shards.tokenizer import load_tokenizer_file, open_tokenizer
 from tests.shared import shared_file
+from thresher.shards import encoder
+from thresher.shards.tokenizer import load_tokenizer_file, open_tokenizer
 
 TEXTS = [
     "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in want. "

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError
-from shards.mix import (
+from thresher.core import InputError
+from thresher.shards.mix import (
     Mix,
     MixSource,
     RealisedSource,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from shards.packed_rows import NOTHING, assemble, id_bytes_view
-from shards.packing import Pieces
+from thresher.shards.packed_rows import NOTHING, assemble, id_bytes_view
+from thresher.shards.packing import Pieces
 
 
 def test_pieces_become_rows():

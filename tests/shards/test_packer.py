@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.formats.shard_rows import PACKED_ROW
-from shards.packer import NEEDED, Packer, Packing, loss_line
+from thresher.shards.formats.shard_rows import PACKED_ROW
+from thresher.shards.packer import NEEDED, Packer, Packing, loss_line
 
 sizes = st.lists(st.integers(0, 40), max_size=40)
 
@@ -75,7 +75,7 @@ def test_the_loss_is_said_in_one_line():
 
 @pytest.mark.parametrize("kind", ["best-fit", "concat", "none"])
 def test_rows_of_the_greatest_length_are_built_one_at_a_time(kind, monkeypatch):
-    monkeypatch.setattr("shards.packer.TOKENS_AT_ONCE", 64)
+    monkeypatch.setattr("thresher.shards.packer.TOKENS_AT_ONCE", 64)
     found, loss = packed(documents([30, 40, 50, 3]), kind, length=48)
     assert {len(row["input_ids"]) for row in found} == {48}
     assert len(found) == loss.sequences

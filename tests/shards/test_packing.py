@@ -9,10 +9,10 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import CorruptData
-from shards import packing
-from shards.formats.packing_plan import PackingPlan, plan_name, write_plan
 from tests.shared import shared_file
+from thresher.core import CorruptData
+from thresher.shards import packing
+from thresher.shards.formats.packing_plan import PackingPlan, plan_name, write_plan
 
 SHARD = "ab" * 32
 """The frame digest of a shard."""

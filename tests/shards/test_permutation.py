@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.permutation import Permutation
+from thresher.shards.permutation import Permutation
 
 
 @given(n=st.integers(1, 5000), seed=st.integers(0, 2**63))

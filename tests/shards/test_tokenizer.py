@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from core import InputError
-from shards import tokenizer
+from thresher.core import InputError
+from thresher.shards import tokenizer
 
 
 @given(st.text())

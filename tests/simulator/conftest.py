@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from frontier.link.embedded import embedded_server
+from thresher.frontier.link.embedded import embedded_server
 
 
 @pytest.fixture(scope="module")

@@ -9,23 +9,23 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from core import ThresherError
-from crawler.archive_settings import ArchiveSettings
-from crawler.machine.activity import Activity
-from crawler.machine.system import System
-from crawler.replay.outbox import OutboxRelay
-from crawler.replay.replay import recover
-from crawler.scheduling.scheduling_settings import SchedulingSettings
-from crawler.wire import WireSettings
-from crawler.worker import crawl
-from crawler.worker_config import WorkerConfig
-from frontier import Frontier, TakeoverError
 from tests.simulator.object_store import ObjectStore, ProcessStore
 from tests.simulator.process import Machine, Process
 from tests.simulator.simulated_server import Server
 from tests.simulator.simulated_web import Web
 from tests.simulator.wire import InlineProcess, SimulatedClient
 from tests.simulator.world import World
+from thresher.core import ThresherError
+from thresher.crawler.archive_settings import ArchiveSettings
+from thresher.crawler.machine.activity import Activity
+from thresher.crawler.machine.system import System
+from thresher.crawler.replay.outbox import OutboxRelay
+from thresher.crawler.replay.replay import recover
+from thresher.crawler.scheduling.scheduling_settings import SchedulingSettings
+from thresher.crawler.wire import WireSettings
+from thresher.crawler.worker import crawl
+from thresher.crawler.worker_config import WorkerConfig
+from thresher.frontier import Frontier, TakeoverError
 
 CRAWL = "main"
 TTL_S = 3.0

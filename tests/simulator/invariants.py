@@ -18,16 +18,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from core import InputError
-from crawler.reading.outcome import READING_STEP
-from storage.archive.record_ids import record_id
-from storage.crawllog import log_line
-from storage.manifest import manifests, stored_digest
-from storage.warc.compression import compression_of
-from storage.warc.records import ArchivedRecord, read_records
 from tests.simulator.fleet import CRAWL, Fleet
 from tests.simulator.modelserver import ModelServer
 from tests.simulator.object_store import ProcessStore
+from thresher.core import InputError
+from thresher.crawler.reading.outcome import READING_STEP
+from thresher.storage.archive.record_ids import record_id
+from thresher.storage.crawllog import log_line
+from thresher.storage.manifest import manifests, stored_digest
+from thresher.storage.warc.compression import compression_of
+from thresher.storage.warc.records import ArchivedRecord, read_records
 
 ANSWERED = frozenset({"fetched", "unchanged", "redirected", "gone"})
 STRICT = False

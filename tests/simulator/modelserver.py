@@ -11,12 +11,12 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, cast
 
-from frontier import CrawlSettings, Discovery, Frontier, Stats
-from frontier.testing import MemoryFrontier
-from frontier.testing.memory_crawl import MemoryCrawl
 from tests.simulator.process import Process
 from tests.simulator.simulated_server import Server, Way
 from tests.simulator.world import World
+from thresher.frontier import CrawlSettings, Discovery, Frontier, Stats
+from thresher.frontier.testing import MemoryFrontier
+from thresher.frontier.testing.memory_crawl import MemoryCrawl
 
 LOST_TOKENS = 1 << 20
 

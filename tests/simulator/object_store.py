@@ -12,11 +12,11 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 from zlib import crc32
 
-from core import CorruptData, Unavailable
-from core.call_times import CallTimes
-from storage.store import Staged
 from tests.simulator.process import Process, Trap, run_traps
 from tests.simulator.world import World
+from thresher.core import CorruptData, Unavailable
+from thresher.core.call_times import CallTimes
+from thresher.storage.store import Staged
 
 
 class ObjectStore:

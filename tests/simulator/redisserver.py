@@ -19,17 +19,17 @@ from typing import Any
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from frontier import CrawlSettings, Discovery, Frontier, Lease, Stats
-from frontier.codec.replies import decode_lease, decode_stats
-from frontier.link.call import CRAWLS, LIBRARY, Call, Link
-from frontier.link.call_retry import refusal_error
-from frontier.link.functions import library_code
-from frontier.link.lost_frontier import LOST_REPLY_PREFIX, lost_frontier_error
-from frontier.link.partition import crawl_of
-from frontier.verbs.inspection import HostState
 from tests.simulator.process import Process
 from tests.simulator.simulated_server import Server, Way
 from tests.simulator.world import World
+from thresher.frontier import CrawlSettings, Discovery, Frontier, Lease, Stats
+from thresher.frontier.codec.replies import decode_lease, decode_stats
+from thresher.frontier.link.call import CRAWLS, LIBRARY, Call, Link
+from thresher.frontier.link.call_retry import refusal_error
+from thresher.frontier.link.functions import library_code
+from thresher.frontier.link.lost_frontier import LOST_REPLY_PREFIX, lost_frontier_error
+from thresher.frontier.link.partition import crawl_of
+from thresher.frontier.verbs.inspection import HostState
 
 CRAWL = "main"
 HELD_S = 1.5

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from core import Unavailable
-from frontier import CrawlSettings, Discovery, Frontier, Outcome, Stats
 from tests.simulator.process import Process
 from tests.simulator.world import EPOCH_MS, World
+from thresher.core import Unavailable
+from thresher.frontier import CrawlSettings, Discovery, Frontier, Outcome, Stats
 
 PATIENCE_S = 3.0
 

@@ -6,9 +6,9 @@ Every page is linked from another one or named in a sitemap, so all of it can be
 from dataclasses import dataclass, field
 from random import Random
 
-from core import Url
 from tests.simulator.process import Process, Trap
 from tests.simulator.world import World
+from thresher.core import Url
 
 ADDRESSES = ("192.0.2.1", "192.0.2.2")
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from redis import Redis
 
-from frontier import CrawlSettings, Discovery, Scope, canonicalize
 from tests.simulator import invariants
 from tests.simulator.faults import ALL, UNSUPPORTED, FaultPlan
 from tests.simulator.fleet import TTL_S, Fleet
@@ -21,6 +20,7 @@ from tests.simulator.redisserver import RedisServer
 from tests.simulator.simulated_server import Server
 from tests.simulator.simulated_web import Web
 from tests.simulator.world import DeadlockError, World
+from thresher.frontier import CrawlSettings, Discovery, Scope, canonicalize
 
 LIMIT_S = 4_000.0
 """Virtual: leases of the lost expire within minutes, robots.txt of the unreachable within an hour."""

@@ -2,23 +2,23 @@
 
 import pytest
 
-from crawler import settler
-from crawler.reading import page_reading
-from crawler.replay import replay
-from crawler.scheduling import scheduler
-from frontier.testing.model.entities import Host
-from frontier.testing.model.heartbeats import Heartbeats
-from frontier.urls.link_targets import link_targets
-from frontier.verbs.journal import Journal
-from frontier.verbs.workers import Workers
-from storage.archive import archive_writer, recovery, segments
-from storage.crawllog import log_writer
 from tests.simulator import invariants, redisserver
 from tests.simulator.faults import ALL, UNSUPPORTED
 from tests.simulator.modelserver import ModelServer
 from tests.simulator.process import Process
 from tests.simulator.simulation import simulate
 from tests.simulator.wire import InlineProcess, SimulatedClient
+from thresher.crawler import settler
+from thresher.crawler.reading import page_reading
+from thresher.crawler.replay import replay
+from thresher.crawler.scheduling import scheduler
+from thresher.frontier.testing.model.entities import Host
+from thresher.frontier.testing.model.heartbeats import Heartbeats
+from thresher.frontier.urls.link_targets import link_targets
+from thresher.frontier.verbs.journal import Journal
+from thresher.frontier.verbs.workers import Workers
+from thresher.storage.archive import archive_writer, recovery, segments
+from thresher.storage.crawllog import log_writer
 
 SEEDS = 60
 
@@ -43,7 +43,7 @@ def test_a_page_settled_before_its_record_is_durable_is_found(monkeypatch):
             self._archive.commit = commit
 
     monkeypatch.setattr(settler.Settler, "_store", hasty)
-    monkeypatch.setattr("crawler.worker.ArchiveWriter", UnslottedArchiveWriter)
+    monkeypatch.setattr("thresher.crawler.worker.ArchiveWriter", UnslottedArchiveWriter)
     assert found(["kill"], promise="settled is readable")
 
 
@@ -105,7 +105,9 @@ def test_pages_that_are_leased_and_never_settled_are_found(monkeypatch):
 
     monkeypatch.setattr(ModelServer, "carry_out", deaf)
     monkeypatch.setattr("tests.simulator.simulation.LIMIT_S", 300.0)
-    monkeypatch.setattr("frontier.testing.model.crawl_state.CrawlState.catch_up", lambda self, now: None)
+    monkeypatch.setattr(
+        "thresher.frontier.testing.model.crawl_state.CrawlState.catch_up", lambda self, now: None
+    )
     assert found(["kill"])
 
 
@@ -185,7 +187,7 @@ async def _nothing(*_):
 
 def test_a_lease_that_is_not_granted_again_is_found(redis, monkeypatch):
     """What was settled in the lost second is fetched once more."""
-    monkeypatch.setattr("frontier.verbs.reconciler.regrant_arguments", lambda *_: [])
+    monkeypatch.setattr("thresher.frontier.verbs.reconciler.regrant_arguments", lambda *_: [])
     assert found(["lose_tail"], promise="archived once", redis=redis)
 
 

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from core import Capture
-from crawler.wire import FetchFailure, Postponement, SentExchange, acquire_at_once
-from crawler.wire.network.probes import HostProbe
 from tests.simulator.process import Process, run_traps
 from tests.simulator.simulated_web import Request, Web
+from thresher.core import Capture
+from thresher.crawler.wire import FetchFailure, Postponement, SentExchange, acquire_at_once
+from thresher.crawler.wire.network.probes import HostProbe
 
 SILENT = 0.01
 """How likely a server does not answer at all, while faults last."""

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from core import Capture, Timing, TlsSession, Url
+from thresher.core import Capture, Timing, TlsSession, Url
 
 RECORD_ID = UUID("11111111-2222-4333-8444-555555555555")
 STARTED_MS = 1_767_323_045_678  # 2026-01-02T03:04:05.678Z

@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from storage.request_retry import RetryPolicy
-from storage.s3.s3_store import S3Store
 from tests.storage.faulty_proxy import start_proxy
 from tests.storage.s3server import BUCKET
+from thresher.storage.request_retry import RetryPolicy
+from thresher.storage.s3.s3_store import S3Store
 
 QUICK = RetryPolicy(total_ms=60_000, first_ms=5, longest_ms=200)
 """As patient as the tests need, and no slower."""

@@ -9,8 +9,8 @@ from html import escape
 
 import zstandard
 
-from storage.inputs.entry import UnusableRecord
-from storage.inputs.input_kinds import InputKind, read_items
+from thresher.storage.inputs.entry import UnusableRecord
+from thresher.storage.inputs.input_kinds import InputKind, read_items
 
 ENDS = ("broken_xml", "cut_off", "broken_compression")
 PACKED: dict[str, Callable[[bytes], bytes]] = {

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
-from storage.inputs.input_kinds import detect_kind, input_kinds, read_items
+from thresher.storage.inputs.input_kinds import detect_kind, input_kinds, read_items
 
 ROWS = [
     {"text": "The first, with\nlines of its own.", "url": "https://example.org/1", "id": "a1"},

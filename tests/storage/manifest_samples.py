@@ -3,9 +3,9 @@
 from sqlalchemy import inspect
 from sqlmodel import select
 
-from storage import run as runs
-from storage.catalog.catalog_tables import TABLES
-from storage.manifest import Manifest, Output, fingerprint, seal
+from thresher.storage import run as runs
+from thresher.storage.catalog.catalog_tables import TABLES
+from thresher.storage.manifest import Manifest, Output, fingerprint, seal
 
 
 def sealed(step, part, counts, recipe=None):

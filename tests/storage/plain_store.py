@@ -3,8 +3,8 @@
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from storage.directory_store import DirectoryStore
-from storage.store import Staged
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.store import Staged
 
 
 @dataclass(frozen=True, slots=True)

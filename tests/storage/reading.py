@@ -1,9 +1,9 @@
 """Records, index lines and tables of a local file, as the tests ask for them."""
 
-from storage import tables
-from storage.directory_store import DirectoryStore
-from storage.manifest import Input, stored_digest
-from storage.warc import cdxj, records
+from thresher.storage import tables
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Input, stored_digest
+from thresher.storage.warc import cdxj, records
 
 
 def read(path, first=0, end=None, *, name="", **options):

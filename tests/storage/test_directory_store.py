@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError, Unavailable
-from pipeline.steps.export_directory import output_store
-from storage.directory_store import STAGING, DirectoryStore
-from storage.location import open_store
 from tests.expect import expect
 from tests.storage.failing_calls import count_calls, failing_at
+from thresher.core import InputError, Unavailable
+from thresher.pipeline.steps.export_directory import output_store
+from thresher.storage.directory_store import STAGING, DirectoryStore
+from thresher.storage.location import open_store
 
 
 @pytest.fixture

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Conflict, CorruptData, InputError
-from storage.directory_store import DirectoryStore
-from storage.manifest import (
+from tests.storage.failing_calls import count_calls, failing_at
+from thresher.core import Conflict, CorruptData, InputError
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import (
     JSON,
     Input,
     Manifest,
@@ -25,7 +26,6 @@ from storage.manifest import (
     recipe_difference,
     seal,
 )
-from tests.storage.failing_calls import count_calls, failing_at
 
 RECIPE: dict[str, JSON] = {
     "filters": {"preset": "fineweb", "languages": ["en"]},

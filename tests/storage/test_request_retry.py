@@ -8,8 +8,8 @@ from botocore.exceptions import ClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Unavailable
-from storage.request_retry import (
+from thresher.core import Unavailable
+from thresher.storage.request_retry import (
     POLL_MS,
     Admission,
     Circuit,
@@ -21,8 +21,8 @@ from storage.request_retry import (
     record_failure,
     remaining_ms,
 )
-from storage.s3.in_flight import InFlight
-from storage.s3.requests import RequestSender
+from thresher.storage.s3.in_flight import InFlight
+from thresher.storage.s3.requests import RequestSender
 
 PATIENCE = RetryPolicy(total_ms=60_000, first_ms=100, longest_ms=10_000, trip=3)
 chances = st.floats(0, 1, exclude_max=True)

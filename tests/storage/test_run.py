@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import CorruptData, InputError
-from storage import run as runs
-from storage.directory_store import DirectoryStore
-from storage.manifest import body_digest
 from tests.storage.manifest_samples import ran
+from thresher.core import CorruptData, InputError
+from thresher.storage import run as runs
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import body_digest
 
 NAME = "runs/process/20231114/run-1.json"
 GOLDEN = b"""{

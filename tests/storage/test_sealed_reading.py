@@ -8,19 +8,19 @@ from uuid import UUID
 
 import pytest
 
-from core import CorruptData
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from storage import sealed_reading, tables
-from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata
-from storage.directory_store import DirectoryStore
-from storage.manifest import Input, manifests, put_output
-from storage.warc.records import DAMAGED, block_of
 from tests.expect import expect
 from tests.shared import shared_file
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import read, rows
 from tests.storage.test_tables import document
+from thresher.core import CorruptData
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.storage import sealed_reading, tables
+from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetadata
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Input, manifests, put_output
+from thresher.storage.warc.records import DAMAGED, block_of
 
 FLIPS = 60
 """Bits that are flipped in each file, one after another."""
@@ -198,7 +198,7 @@ def test_a_process_hashes_a_file_once_for_all_of_its_ranges(
         hashed.append(name)
         return span.sha256
 
-    monkeypatch.setattr("storage.sealed_reading.stored_digest", stored_digest)
+    monkeypatch.setattr("thresher.storage.sealed_reading.stored_digest", stored_digest)
     offsets = [record.offset for record in sealed_reading.sealed_records(files, span)]
     for first, end in zip(offsets, [*offsets[1:], span.end], strict=True):
         part = Input(name=span.name, sha256=span.sha256, first=first, end=end)

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import CorruptData, InputError
-from storage.directory_store import DirectoryStore
-from storage.s3 import s3_store as bucket_module
 from tests.storage.faulty_proxy import MIX, at_random
+from thresher.core import CorruptData, InputError
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.s3 import s3_store as bucket_module
 
 SPAWN = multiprocessing.get_context("spawn")
 ONE_PART_MORE = (11 << 20) + 12_345

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import CorruptData, Document, Edit, RecordRef, Verdict
-from storage import tables
-from storage.directory_store import DirectoryStore
 from tests.storage.reading import sealed
+from thresher.core import CorruptData, Document, Edit, RecordRef, Verdict
+from thresher.storage import tables
+from thresher.storage.directory_store import DirectoryStore
 
 
 def document(number, text="Some text.\n"):

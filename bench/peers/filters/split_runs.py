@@ -19,7 +19,7 @@ from datatrove.utils.word_tokenizers import load_word_tokenizer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from filters.words import spaced
+from thresher.filters.words import spaced
 
 LONGEST = 2000
 

@@ -26,12 +26,12 @@ from typing import Any
 from playwright.async_api import Browser as Chromium
 from playwright.async_api import Error, Playwright
 
-from core import InputError, ThresherError, Unavailable
-from crawler.render.chromium.directory import BrowserDirectory
-from crawler.render.chromium.driver import start_driver
-from crawler.render.chromium.processes import kill, process_tree
-from isolation.browser_launch import UNREACHABLE_DIRECTORY, write_launcher
-from isolation.environment import scrub_environment
+from thresher.core import InputError, ThresherError, Unavailable
+from thresher.crawler.render.chromium.directory import BrowserDirectory
+from thresher.crawler.render.chromium.driver import start_driver
+from thresher.crawler.render.chromium.processes import kill, process_tree
+from thresher.isolation.browser_launch import UNREACHABLE_DIRECTORY, write_launcher
+from thresher.isolation.environment import scrub_environment
 
 TAB_BYTES = 1 << 30
 BROWSER_BYTES = 3 << 30

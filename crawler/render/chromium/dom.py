@@ -20,7 +20,7 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Error
 
-from crawler.render.chromium.isolated_world import call_function
+from thresher.crawler.render.chromium.isolated_world import call_function
 
 MAX_SEARCHED_NODES = 40_000
 """Nodes of a page up to which it is searched for closed shadow roots: the search takes some 20 to 40 µs a node."""

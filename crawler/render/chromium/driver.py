@@ -14,7 +14,7 @@ from pathlib import Path
 from playwright._impl._driver import compute_driver_executable
 from playwright.async_api import Playwright, async_playwright
 
-from isolation.environment import scrub_environment
+from thresher.isolation.environment import scrub_environment
 
 NODE = "PLAYWRIGHT_NODEJS_PATH"
 """The variable that names Node.js (Playwright's documentation, "Installation behind a firewall or a proxy")."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from playwright.async_api import CDPSession
 
-from crawler.render.chromium.isolated_world import call_function
+from thresher.crawler.render.chromium.isolated_world import call_function
 
 PageFeature = Literal["closed", "view"]
 """What a page has done. `closed`: it attached a closed shadow root. `view`: it waits for elements to come into view."""

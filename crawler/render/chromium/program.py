@@ -5,7 +5,7 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
-from core import InputError
+from thresher.core import InputError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 MAX_TABS = 4

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from crawler.wire.http.message import Message
-from crawler.wire.limits import MIN_BYTES_PER_S, QUIET_S, Limits
+from thresher.crawler.wire.http.message import Message
+from thresher.crawler.wire.limits import MIN_BYTES_PER_S, QUIET_S, Limits
 
 STALL_S = 0.25
 """Seconds by which a timer may be late before the loop counts as stalled; a busy loop is late by some milliseconds."""

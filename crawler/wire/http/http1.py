@@ -12,12 +12,12 @@ import select
 from collections.abc import Callable
 from typing import cast
 
-from core.capture import HttpProtocol, TlsSession
-from crawler.wire.fetch_failure import one_line
-from crawler.wire.http.exchange import ExchangeFailure, ExchangeResult, ExchangeTimer
-from crawler.wire.http.request import HeaderList, Request, archive_bytes, wire_bytes
-from crawler.wire.http.response_reader import ResponseReader
-from crawler.wire.limits import Limits
+from thresher.core.capture import HttpProtocol, TlsSession
+from thresher.crawler.wire.fetch_failure import one_line
+from thresher.crawler.wire.http.exchange import ExchangeFailure, ExchangeResult, ExchangeTimer
+from thresher.crawler.wire.http.request import HeaderList, Request, archive_bytes, wire_bytes
+from thresher.crawler.wire.http.response_reader import ResponseReader
+from thresher.crawler.wire.limits import Limits
 
 _VERSIONS: dict[str, HttpProtocol] = {"1.0": "http/1.0", "0.9": "http/0.9"}
 

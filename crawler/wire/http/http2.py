@@ -26,13 +26,13 @@ from h2.events import (
 from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
 
-from core.capture import HttpProtocol, TlsSession
-from crawler.wire.fetch_failure import one_line
-from crawler.wire.http.exchange import ExchangeFailure, ExchangeResult, ExchangeTimer
-from crawler.wire.http.frames import FrameLimiter
-from crawler.wire.http.message import Message, read_head
-from crawler.wire.http.request import Request, archive_bytes
-from crawler.wire.limits import MAX_HEAD_BYTES, MAX_INTERIM, Limits
+from thresher.core.capture import HttpProtocol, TlsSession
+from thresher.crawler.wire.fetch_failure import one_line
+from thresher.crawler.wire.http.exchange import ExchangeFailure, ExchangeResult, ExchangeTimer
+from thresher.crawler.wire.http.frames import FrameLimiter
+from thresher.crawler.wire.http.message import Message, read_head
+from thresher.crawler.wire.http.request import Request, archive_bytes
+from thresher.crawler.wire.limits import MAX_HEAD_BYTES, MAX_INTERIM, Limits
 
 WINDOW = 1 << 20
 """Bytes that a server may send before they are acknowledged."""

@@ -12,8 +12,8 @@
 import re
 from dataclasses import dataclass
 
-from storage.warc.payload import decode_transfer
-from storage.warc.records import PAYLOAD_LIMIT
+from thresher.storage.warc.payload import decode_transfer
+from thresher.storage.warc.records import PAYLOAD_LIMIT
 
 Headers = tuple[tuple[str, str], ...]
 

@@ -8,8 +8,8 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Hashable
 
-from crawler.wire.http.http1 import Http1
-from crawler.wire.http.http2 import Http2
+from thresher.crawler.wire.http.http1 import Http1
+from thresher.crawler.wire.http.http2 import Http2
 
 KEEP_ALIVE_S = 15.0
 """Seconds that an idle connection is kept; servers keep one for times like this (nginx 75 s, Apache 5 s)."""

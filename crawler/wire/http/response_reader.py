@@ -10,9 +10,16 @@
 
 import re
 
-from crawler.wire.http.message import SWITCHING, Head, Message, build_message, may_begin_response, read_head
-from crawler.wire.limits import MAX_HEAD_BYTES, MAX_INTERIM
-from storage.warc.payload import parse_chunk_size
+from thresher.crawler.wire.http.message import (
+    SWITCHING,
+    Head,
+    Message,
+    build_message,
+    may_begin_response,
+    read_head,
+)
+from thresher.crawler.wire.limits import MAX_HEAD_BYTES, MAX_INTERIM
+from thresher.storage.warc.payload import parse_chunk_size
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _BLANK = re.compile(rb"[\r\n]+")

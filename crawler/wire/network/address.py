@@ -24,7 +24,7 @@ from ipaddress import (
     ip_network,
 )
 
-from core import InputError
+from thresher.core import InputError
 
 Network = IPv4Network | IPv6Network
 

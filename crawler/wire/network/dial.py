@@ -16,16 +16,27 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from crawler.wire.fetch_failure import Acquire, FetchFailure, Postponement, connection_failure, one_line
-from crawler.wire.http.http1 import Http1
-from crawler.wire.http.http2 import Http2
-from crawler.wire.http.pool import Connection
-from crawler.wire.http.request import Target
-from crawler.wire.limits import Limits
-from crawler.wire.network.address import Network, effective_address, is_blocked
-from crawler.wire.network.proxy import Proxy, ProxyError, proxy_failure, tunnel
-from crawler.wire.network.timeout import time_limit
-from crawler.wire.network.tls import TlsContexts, certificate_problem, connection_tls, handshake_failure
+from thresher.crawler.wire.fetch_failure import (
+    Acquire,
+    FetchFailure,
+    Postponement,
+    connection_failure,
+    one_line,
+)
+from thresher.crawler.wire.http.http1 import Http1
+from thresher.crawler.wire.http.http2 import Http2
+from thresher.crawler.wire.http.pool import Connection
+from thresher.crawler.wire.http.request import Target
+from thresher.crawler.wire.limits import Limits
+from thresher.crawler.wire.network.address import Network, effective_address, is_blocked
+from thresher.crawler.wire.network.proxy import Proxy, ProxyError, proxy_failure, tunnel
+from thresher.crawler.wire.network.timeout import time_limit
+from thresher.crawler.wire.network.tls import (
+    TlsContexts,
+    certificate_problem,
+    connection_tls,
+    handshake_failure,
+)
 
 CONNECTION_ATTEMPT_DELAY_S = 0.25
 """How long the first address is tried alone (RFC 8305, section 5)."""

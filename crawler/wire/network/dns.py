@@ -28,8 +28,8 @@ from typing import Any, Final
 
 import pycares
 
-from core import InputError
-from crawler.wire.fetch_failure import FetchFailure, Symptom
+from thresher.core import InputError
+from thresher.crawler.wire.fetch_failure import FetchFailure, Symptom
 
 MIN_TTL_S = 60.0
 MAX_TTL_S = 3600.0

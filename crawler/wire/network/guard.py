@@ -13,9 +13,9 @@
 
 from collections.abc import Sequence
 
-from crawler.wire.fetch_failure import FetchFailure
-from crawler.wire.network.address import Network, is_allowed
-from crawler.wire.network.dns import is_address
+from thresher.crawler.wire.fetch_failure import FetchFailure
+from thresher.crawler.wire.network.address import Network, is_allowed
+from thresher.crawler.wire.network.dns import is_address
 
 NAME_BLOCKED = FetchFailure(
     reason="name_blocked", detail="the name of a private network, and our name servers do not know it"

@@ -8,15 +8,15 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core import Url
-from crawler.wire.fetch_failure import FetchFailure, acquire_at_once, connection_failure
-from crawler.wire.http.request import parse_target
-from crawler.wire.limits import Limits
-from crawler.wire.network.address import Network, effective_address, is_blocked
-from crawler.wire.network.dial import DialedConnection, Dialer
-from crawler.wire.network.dns import Resolver, is_address
-from crawler.wire.network.proxy import Proxy
-from crawler.wire.network.tls import TlsContexts
+from thresher.core import Url
+from thresher.crawler.wire.fetch_failure import FetchFailure, acquire_at_once, connection_failure
+from thresher.crawler.wire.http.request import parse_target
+from thresher.crawler.wire.limits import Limits
+from thresher.crawler.wire.network.address import Network, effective_address, is_blocked
+from thresher.crawler.wire.network.dial import DialedConnection, Dialer
+from thresher.crawler.wire.network.dns import Resolver, is_address
+from thresher.crawler.wire.network.proxy import Proxy
+from thresher.crawler.wire.network.tls import TlsContexts
 
 PROBE_TIMEOUT_S = 5.0
 """Seconds for one probe."""

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
 
-from core import InputError
-from crawler.wire.fetch_failure import FetchFailure, Symptom
-from crawler.wire.network.dns import is_address
+from thresher.core import InputError
+from thresher.crawler.wire.fetch_failure import FetchFailure, Symptom
+from thresher.crawler.wire.network.dns import is_address
 
 _HEAD_LIMIT = 64 << 10
 _SOCKS_REPLIES = {

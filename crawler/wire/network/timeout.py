@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from crawler.wire.http.exchange import STALL_S
+from thresher.crawler.wire.http.exchange import STALL_S
 
 
 @asynccontextmanager

@@ -8,8 +8,8 @@ wrong.
 import re
 import ssl
 
-from core.capture import TlsSession
-from crawler.wire.fetch_failure import FailureReason, FetchFailure, one_line
+from thresher.core.capture import TlsSession
+from thresher.crawler.wire.fetch_failure import FailureReason, FetchFailure, one_line
 
 _VERDICTS = {
     9: "expired",

@@ -1,5 +1,5 @@
 local MAX_EXPIRIES = 5 -- workers that a page or a robots.txt may kill before it is taken for the killer
-local UNREADABLE_MS = 3600000 -- for a robots.txt that kills its readers (crawler.robots.robots_txt)
+local UNREADABLE_MS = 3600000 -- for a robots.txt that kills its readers (thresher.crawler.robots.robots_txt)
 local SWEEP = 1000 -- expired leases, and due pages, that one call takes up
 
 local GIVEN_UP, GIVEN_UP_CODES = {'failed:lease_expired', 'refused:trap'}, {}

@@ -14,8 +14,8 @@ nothing else.
 
 from dataclasses import dataclass
 
-from frontier.lease import FAULT_DETAILS, Fault
-from frontier.testing.model.entities import Host, Origin
+from thresher.frontier.lease import FAULT_DETAILS, Fault
+from thresher.frontier.testing.model.entities import Host, Origin
 
 MINUTE_MS = 60_000
 RULES = {

@@ -12,13 +12,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from core import Url
-from frontier.codec.entries import entry_number
-from frontier.crawl_settings import CrawlSettings
-from frontier.lease import AddResult, Discovery, FrontierSettlement, Kind, Outcome, RestoredPage
-from frontier.page_key import discovery_hash, discovery_key, page_key
-from frontier.policy import UrlPolicy
-from frontier.testing.model.circuit import (
+from thresher.core import Url
+from thresher.frontier.codec.entries import entry_number
+from thresher.frontier.crawl_settings import CrawlSettings
+from thresher.frontier.lease import AddResult, Discovery, FrontierSettlement, Kind, Outcome, RestoredPage
+from thresher.frontier.page_key import discovery_hash, discovery_key, page_key
+from thresher.frontier.policy import UrlPolicy
+from thresher.frontier.testing.model.circuit import (
     ORIGIN_FAULTS,
     Exchange,
     hold_reason,
@@ -26,11 +26,11 @@ from frontier.testing.model.circuit import (
     record_origin_fault,
     scaled,
 )
-from frontier.testing.model.entities import Domain, Host, OpenLease, Origin, Page
-from frontier.testing.model.robots_bodies import expire_robots_bodies
-from frontier.urls.novelty import is_let_through, starved_level
-from frontier.urls.scope import Scope, registered_domain
-from frontier.urls.template import url_template
+from thresher.frontier.testing.model.entities import Domain, Host, OpenLease, Origin, Page
+from thresher.frontier.testing.model.robots_bodies import expire_robots_bodies
+from thresher.frontier.urls.novelty import is_let_through, starved_level
+from thresher.frontier.urls.scope import Scope, registered_domain
+from thresher.frontier.urls.template import url_template
 
 MAX_EXPIRIES = 5
 """Workers that a page or a robots.txt may kill before it counts as their killer."""

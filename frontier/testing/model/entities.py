@@ -5,9 +5,9 @@ A time that ends now has ended by the next millisecond: no delay is over before 
 
 from dataclasses import dataclass, field
 
-from frontier.lease import Discovery, Kind, Rank
-from frontier.robots_record import RobotsRule, next_review_ms
-from frontier.urls.novelty import DOMAIN, HOST, TEMPLATE
+from thresher.frontier.lease import Discovery, Kind, Rank
+from thresher.frontier.robots_record import RobotsRule, next_review_ms
+from thresher.frontier.urls.novelty import DOMAIN, HOST, TEMPLATE
 
 MAX_OPEN = 16
 """Requests at once to a host that has no delay: the host is ours, or a test's."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from frontier.worker_figures import (
+from thresher.frontier.worker_figures import (
     CrawlFigures,
     WorkerFigures,
     WorkerKind,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from frontier.fleet_state import ControllerLease, Member, MemberEnd
+from thresher.frontier.fleet_state import ControllerLease, Member, MemberEnd
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from frontier.gate_state import GateState
+from thresher.frontier.gate_state import GateState
 
 _OPENS_AT = (4, 5)  # of the limit: a gate that opens at the limit would flutter
 

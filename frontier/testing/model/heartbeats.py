@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from frontier.outage import Outage
-from frontier.takeover import takeover_error
-from frontier.testing.model.figure_sums import FigureSums
+from thresher.frontier.outage import Outage
+from thresher.frontier.takeover import takeover_error
+from thresher.frontier.testing.model.figure_sums import FigureSums
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from frontier.exchange_times import ExchangeTimes, Violation, find_violation
+from thresher.frontier.exchange_times import ExchangeTimes, Violation, find_violation
 
 WATCH_MS = 30_000
 """Milliseconds after the delay of an exchange for which it is remembered."""

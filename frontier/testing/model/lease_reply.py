@@ -1,9 +1,9 @@
 """`lease_for_token`: the `Lease` that a worker gets for an open lease of the model."""
 
-from frontier.lease import Discovery, Lease
-from frontier.testing.model.crawl_state import CrawlState
-from frontier.urls.canonical import canonicalize
-from frontier.urls.scope import Scope
+from thresher.frontier.lease import Discovery, Lease
+from thresher.frontier.testing.model.crawl_state import CrawlState
+from thresher.frontier.urls.canonical import canonicalize
+from thresher.frontier.urls.scope import Scope
 
 
 def lease_for_token(crawl: CrawlState, token: int, slot: int = 0) -> Lease:

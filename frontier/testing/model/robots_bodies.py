@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from frontier.robots_record import next_review_ms
-from frontier.testing.model.entities import Host, Origin
-from frontier.urls.canonical import host_of
+from thresher.frontier.robots_record import next_review_ms
+from thresher.frontier.testing.model.entities import Host, Origin
+from thresher.frontier.urls.canonical import host_of
 
 
 def expire_robots_bodies(

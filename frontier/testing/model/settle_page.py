@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from frontier.lease import ATTEMPTS, Outcome, Settlement
-from frontier.request_state import RequestState
-from frontier.testing.model.circuit import RETRY_MS, Exchange, hold_reason
-from frontier.testing.model.crawl_state import CrawlState
-from frontier.testing.model.entities import Host, Page
-from frontier.urls.novelty import update_ring, update_standings
-from frontier.urls.revisit_interval import next_interval_s
-from frontier.urls.template import url_template
+from thresher.frontier.lease import ATTEMPTS, Outcome, Settlement
+from thresher.frontier.request_state import RequestState
+from thresher.frontier.testing.model.circuit import RETRY_MS, Exchange, hold_reason
+from thresher.frontier.testing.model.crawl_state import CrawlState
+from thresher.frontier.testing.model.entities import Host, Page
+from thresher.frontier.urls.novelty import update_ring, update_standings
+from thresher.frontier.urls.revisit_interval import next_interval_s
+from thresher.frontier.urls.template import url_template
 
 _ANSWERS = {Outcome.FETCHED, Outcome.UNCHANGED, Outcome.REDIRECTED, Outcome.GONE, Outcome.RETRY}
 

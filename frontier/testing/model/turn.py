@@ -1,8 +1,8 @@
 """`reserve_turn` and `end_turn`: the turns of requests that have no lease of their own (`Politeness.reserve_turn`)."""
 
-from frontier.lease import Fault
-from frontier.testing.model.circuit import RULES, Exchange
-from frontier.testing.model.crawl_state import CrawlState
+from thresher.frontier.lease import Fault
+from thresher.frontier.testing.model.circuit import RULES, Exchange
+from thresher.frontier.testing.model.crawl_state import CrawlState
 
 
 def reserve_turn(  # noqa: PLR0913 - the arguments of the Lua function

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from core import InputError
-from pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption
-from pipeline.terminal.output import print_result
+from thresher.core import InputError
+from thresher.pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption
+from thresher.pipeline.terminal.output import print_result
 
 if TYPE_CHECKING:
-    from pipeline.open_project import OpenProject
-    from pipeline.training.model_training import TrainedModel
-    from pipeline.training.text_sources import Example
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.training.model_training import TrainedModel
+    from thresher.pipeline.training.text_sources import Example
 
 SOURCE_HELP = (
     "a .jsonl file with `text` (also .txt; .gz, .bz2, .zst), or docs:NAME, kept:NAME, dropped:NAME for processed "
@@ -79,8 +79,8 @@ def quality_command(
       thresher train quality --good reference.jsonl --bad docs:crawl --out quality.bin
       thresher train quality --good kept:crawl/strict --bad dropped:crawl/strict --out quality.bin
     """
-    from filters.training.classifier_training import TrainingOptions
-    from pipeline.training.model_training import train_quality
+    from thresher.filters.training.classifier_training import TrainingOptions
+    from thresher.pipeline.training.model_training import train_quality
 
     options = TrainingOptions(
         epochs=epochs,
@@ -129,8 +129,8 @@ def lid_command(
     Example:
       thresher train lid --texts de=german.txt --texts nl=dutch.txt --out lid.bin
     """
-    from filters.training.classifier_training import TrainingOptions
-    from pipeline.training.model_training import train_language
+    from thresher.filters.training.classifier_training import TrainingOptions
+    from thresher.pipeline.training.model_training import train_language
 
     options = TrainingOptions(
         epochs=epochs,
@@ -173,7 +173,7 @@ def perplexity_command(
     Example:
       thresher train perplexity --corpus wikipedia.jsonl.zst --out en.arpa
     """
-    from pipeline.training.model_training import train_language_model
+    from thresher.pipeline.training.model_training import train_language_model
 
     _require("kenlm")
     _check_out(out)
@@ -210,7 +210,7 @@ def pieces_command(
       thresher train perplexity --corpus wikipedia.jsonl.zst --pieces en.sp.model --out en.arpa
     """
     _require("sentencepiece")
-    from pipeline.training.model_training import train_piece_model
+    from thresher.pipeline.training.model_training import train_piece_model
 
     _check_out(out)
     made = train_piece_model(_texts(corpus, _opened(project, corpus), max_texts), out, held_out, size)
@@ -243,20 +243,20 @@ def _check_out(out: Path) -> None:
 
 def _opened(project: Path, specs: tuple[str, ...] | list[str]) -> OpenProject | None:
     """Return the project if a source is in one; files alone need none."""
-    from pipeline.open_project import OpenProject
-    from pipeline.training.text_sources import KINDS
+    from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.training.text_sources import KINDS
 
     return OpenProject.at(project) if any(each.partition(":")[0] in KINDS for each in specs) else None
 
 
 def _texts(specs: list[str], project: OpenProject | None, most: int) -> list[Example]:
-    from pipeline.training.text_sources import read_texts, sample
+    from thresher.pipeline.training.text_sources import read_texts, sample
 
     return sample((each for spec in specs for each in read_texts(spec, project)), most)
 
 
 def _labelled(specs: list[str], project: Path, most: int) -> list[Example]:
-    from pipeline.training.text_sources import Example, checked_label, read_texts, sample
+    from thresher.pipeline.training.text_sources import Example, checked_label, read_texts, sample
 
     found: list[Example] = []
     for spec in specs:

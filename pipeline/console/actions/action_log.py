@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core import Unavailable
-from pipeline.console.models.service_models import ActionRecord
+from thresher.core import Unavailable
+from thresher.pipeline.console.models.service_models import ActionRecord
 
 FILE = "console-actions.jsonl"
 TAIL_BYTES = 256 << 10

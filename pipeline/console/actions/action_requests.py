@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from core import InputError
-from frontier import Frontier
-from frontier.verbs.fleet import Fleet
-from pipeline.crawls import operator_commands
-from pipeline.crawls.rescrape import RescrapePlan, add_rescrapes
-from pipeline.fleet.export_schedule import require_sealed
-from pipeline.fleet.fleet_command import check_numbers
-from pipeline.open_project import OpenProject
+from thresher.core import InputError
+from thresher.frontier import Frontier
+from thresher.frontier.verbs.fleet import Fleet
+from thresher.pipeline.crawls import operator_commands
+from thresher.pipeline.crawls.rescrape import RescrapePlan, add_rescrapes
+from thresher.pipeline.fleet.export_schedule import require_sealed
+from thresher.pipeline.fleet.fleet_command import check_numbers
+from thresher.pipeline.open_project import OpenProject
 
 HOST = r"[^\s/\x00-\x1f]{1,253}"
 DURATION = r"\d{1,9}[smhd]"

@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
-from core import ThresherError, Unavailable
-from pipeline.console.actions.action_log import ActionLog
-from pipeline.console.actions.action_requests import Action, ActionRequest
-from pipeline.console.models.service_models import ActionRecord, ActionResult
-from pipeline.open_project import OpenProject
+from thresher.core import ThresherError, Unavailable
+from thresher.pipeline.console.actions.action_log import ActionLog
+from thresher.pipeline.console.actions.action_requests import Action, ActionRequest
+from thresher.pipeline.console.models.service_models import ActionRecord, ActionResult
+from thresher.pipeline.open_project import OpenProject
 
 LOGGER = logging.getLogger(__name__)
 WAIT_S = 5.0

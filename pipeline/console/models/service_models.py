@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pipeline.console.models.crawl_models import Model
+from thresher.pipeline.console.models.crawl_models import Model
 
 
 class ActionResult(Model):

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from pipeline.console.models.crawl_models import Model
+from thresher.pipeline.console.models.crawl_models import Model
 
 
 class SourceSizes(Model):

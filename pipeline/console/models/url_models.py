@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from pipeline.console.models.crawl_models import HoldView, LogLineView, Model
+from thresher.pipeline.console.models.crawl_models import HoldView, LogLineView, Model
 
 
 class PlaceView(Model):

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from core import InputError
+from thresher.core import InputError
 
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 COOKIE = "thresher_console"

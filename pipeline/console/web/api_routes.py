@@ -7,13 +7,13 @@ from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request
 from fastapi.responses import PlainTextResponse, Response
 from pydantic import Field
 
-from core import InputError
-from pipeline.console.actions.action_requests import ACTIONS, Action, ActionRequest
-from pipeline.console.actions.action_runner import Operator
-from pipeline.console.archived_copy import archived_copy, stored_document
-from pipeline.console.frontier_views import rates_view
-from pipeline.console.live_console import Console
-from pipeline.console.models.crawl_models import (
+from thresher.core import InputError
+from thresher.pipeline.console.actions.action_requests import ACTIONS, Action, ActionRequest
+from thresher.pipeline.console.actions.action_runner import Operator
+from thresher.pipeline.console.archived_copy import archived_copy, stored_document
+from thresher.pipeline.console.frontier_views import rates_view
+from thresher.pipeline.console.live_console import Console
+from thresher.pipeline.console.models.crawl_models import (
     CrawlView,
     ErrorView,
     HostPageView,
@@ -24,8 +24,8 @@ from pipeline.console.models.crawl_models import (
     RatesView,
     WorkersView,
 )
-from pipeline.console.models.service_models import ActionRecord, ActionResult, HealthView
-from pipeline.console.models.storage_models import (
+from thresher.pipeline.console.models.service_models import ActionRecord, ActionResult, HealthView
+from thresher.pipeline.console.models.storage_models import (
     CostView,
     ExportView,
     FunnelView,
@@ -35,12 +35,12 @@ from pipeline.console.models.storage_models import (
     StorageView,
     YieldView,
 )
-from pipeline.console.models.url_models import DocumentView, UrlView
-from pipeline.console.sampler import PERIOD_S
-from pipeline.console.slow_reading import Reading, T
-from pipeline.console.web.archived_page import HEADERS as REPLAY_HEADERS
-from pipeline.console.web.archived_page import replay_body
-from pipeline.console.web.request_guard import Client
+from thresher.pipeline.console.models.url_models import DocumentView, UrlView
+from thresher.pipeline.console.sampler import PERIOD_S
+from thresher.pipeline.console.slow_reading import Reading, T
+from thresher.pipeline.console.web.archived_page import HEADERS as REPLAY_HEADERS
+from thresher.pipeline.console.web.archived_page import replay_body
+from thresher.pipeline.console.web.request_guard import Client
 
 READ_S = 30.0
 """Seconds that a program waits for a value that is read for the first time."""

@@ -10,9 +10,9 @@
 import re
 from dataclasses import dataclass
 
-from extract.charset import decode
-from extract.mime import HTML, PLAIN, XHTML
-from pipeline.console.archived_copy import ArchivedCopy
+from thresher.extract.charset import decode
+from thresher.extract.mime import HTML, PLAIN, XHTML
+from thresher.pipeline.console.archived_copy import ArchivedCopy
 
 REPLAY_POLICY = (
     "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "

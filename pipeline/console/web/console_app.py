@@ -10,15 +10,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from core import CorruptData, InputError, ThresherError
-from core.printable_address import redact_secrets
-from pipeline.console.crawl_reader import UnknownCrawl
-from pipeline.console.live_console import Console
-from pipeline.console.web.access import AccessRules
-from pipeline.console.web.api_routes import add_service_routes, api_router
-from pipeline.console.web.page_rendering import compile_templates
-from pipeline.console.web.pages import add_pages, error_page
-from pipeline.console.web.request_guard import RequestGuard
+from thresher.core import CorruptData, InputError, ThresherError
+from thresher.core.printable_address import redact_secrets
+from thresher.pipeline.console.crawl_reader import UnknownCrawl
+from thresher.pipeline.console.live_console import Console
+from thresher.pipeline.console.web.access import AccessRules
+from thresher.pipeline.console.web.api_routes import add_service_routes, api_router
+from thresher.pipeline.console.web.page_rendering import compile_templates
+from thresher.pipeline.console.web.pages import add_pages, error_page
+from thresher.pipeline.console.web.request_guard import RequestGuard
 
 DESCRIPTION = (
     "What the console shows, as JSON. On loopback without a token the API is open to programs of the machine; "

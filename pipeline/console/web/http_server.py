@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from pipeline.console.web.request_guard import RequestGuard
-from pipeline.console.web.slow_clients import PatientProtocol
+from thresher.pipeline.console.web.request_guard import RequestGuard
+from thresher.pipeline.console.web.slow_clients import PatientProtocol
 
 MAX_CONNECTIONS = 200
 """Connections at a time; more get 503."""

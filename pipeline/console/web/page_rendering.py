@@ -8,9 +8,9 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pipeline.console.web import shown_text
-from pipeline.console.web.sparkline import share_bar, sparkline
-from pipeline.terminal.reasons import describe
+from thresher.pipeline.console.web import shown_text
+from thresher.pipeline.console.web.sparkline import share_bar, sparkline
+from thresher.pipeline.terminal.reasons import describe
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"

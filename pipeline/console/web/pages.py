@@ -12,14 +12,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from pydantic import ValidationError
 
-from core import InputError, ThresherError
-from pipeline.console.actions.action_requests import ACTIONS, Action, ActionRequest
-from pipeline.console.archived_copy import archived_copy, stored_document
-from pipeline.console.web.access import AccessRules
-from pipeline.console.web.api_routes import console_of, operator_of
-from pipeline.console.web.archived_page import replay_body
-from pipeline.console.web.page_rendering import STATIC, render
-from pipeline.console.web.request_guard import Client, session_cookie
+from thresher.core import InputError, ThresherError
+from thresher.pipeline.console.actions.action_requests import ACTIONS, Action, ActionRequest
+from thresher.pipeline.console.archived_copy import archived_copy, stored_document
+from thresher.pipeline.console.web.access import AccessRules
+from thresher.pipeline.console.web.api_routes import console_of, operator_of
+from thresher.pipeline.console.web.archived_page import replay_body
+from thresher.pipeline.console.web.page_rendering import STATIC, render
+from thresher.pipeline.console.web.request_guard import Client, session_cookie
 
 T = TypeVar("T")
 MAX_FIELDS = 40

@@ -16,7 +16,7 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from pipeline.console.web.access import COOKIE, SESSION_S, AccessRules, is_same_origin
+from thresher.pipeline.console.web.access import COOKIE, SESSION_S, AccessRules, is_same_origin
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

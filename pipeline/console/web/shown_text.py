@@ -10,8 +10,8 @@ from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 
-from pipeline.terminal.printable import printable
-from pipeline.terminal.rate import format_duration
+from thresher.pipeline.terminal.printable import printable
+from thresher.pipeline.terminal.rate import format_duration
 
 KILO = 1000
 MAX_SHOWN = 2_100

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Protocol
 
-from core import ThresherError
-from crawler.machine.activity import NO_PAGE, Activity, SupervisorChannel
-from isolation import WorkerProcess
-from pipeline.engine.local.event_loop_watchdog import CHECK_INTERVAL_S, EventLoopWatchdog
-from pipeline.telemetry.trace_context import joined, trace_context
+from thresher.core import ThresherError
+from thresher.crawler.machine.activity import NO_PAGE, Activity, SupervisorChannel
+from thresher.isolation import WorkerProcess
+from thresher.pipeline.engine.local.event_loop_watchdog import CHECK_INTERVAL_S, EventLoopWatchdog
+from thresher.pipeline.telemetry.trace_context import joined, trace_context
 
 EXIT_POLL_S = 0.05
 """Seconds between two checks whether a process that has sent its last message is gone."""

@@ -10,8 +10,8 @@ import signal
 import time
 from collections.abc import Callable
 
-from crawler.machine.activity import SPIDER, Activity
-from isolation import WorkerProcess
+from thresher.crawler.machine.activity import SPIDER, Activity
+from thresher.isolation import WorkerProcess
 
 CHECK_INTERVAL_S = 0.5
 """Seconds between two checks."""

@@ -28,13 +28,13 @@ from multiprocessing.connection import Connection
 
 import msgspec
 
-from core import ThresherError, Unavailable
-from isolation import ConfinementLimits, WorkerProcess, confine
-from isolation.shared_int import SharedInt
-from pipeline.engine import messages
-from pipeline.engine.local.part_server import PartServer, sanitize
-from pipeline.engine.local.part_watchdog import PartWatchdog
-from pipeline.engine.messages import (
+from thresher.core import ThresherError, Unavailable
+from thresher.isolation import ConfinementLimits, WorkerProcess, confine
+from thresher.isolation.shared_int import SharedInt
+from thresher.pipeline.engine import messages
+from thresher.pipeline.engine.local.part_server import PartServer, sanitize
+from thresher.pipeline.engine.local.part_watchdog import PartWatchdog
+from thresher.pipeline.engine.messages import (
     MAX_LINE_CHARACTERS,
     ONE_WAY,
     ErrorMessage,
@@ -44,8 +44,8 @@ from pipeline.engine.messages import (
     SealPart,
     WorkerMessage,
 )
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.task import (
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.task import (
     NO_ITEM,
     OUT_OF_MEMORY,
     Assignment,

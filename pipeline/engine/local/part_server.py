@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from core import CorruptData, ThresherError
-from pipeline.engine.messages import (
+from thresher.core import CorruptData, ThresherError
+from thresher.pipeline.engine.messages import (
     CHUNK_BYTES,
     ErrorMessage,
     FinishOutput,
@@ -38,9 +38,9 @@ from pipeline.engine.messages import (
     StampObject,
     WriteOutput,
 )
-from pipeline.engine.task import Assignment
-from storage.manifest import Manifest, Output, publish_output, seal
-from storage.store import Staged, Store
+from thresher.pipeline.engine.task import Assignment
+from thresher.storage.manifest import Manifest, Output, publish_output, seal
+from thresher.storage.store import Staged, Store
 
 LOGGER = logging.getLogger(__name__)
 GAP = 256 << 10

@@ -6,9 +6,9 @@ It looks from outside: nothing that the process does, or is made to do, switches
 import signal
 import time
 
-from isolation import WorkerProcess
-from isolation.shared_int import SharedInt
-from pipeline.engine.task import NO_ITEM
+from thresher.isolation import WorkerProcess
+from thresher.isolation.shared_int import SharedInt
+from thresher.pipeline.engine.task import NO_ITEM
 
 CHECK_INTERVAL_S = 0.5
 """Seconds between two checks."""

@@ -3,10 +3,10 @@
 The worker process itself reads what strangers wrote. It has no network and no secrets, so it records no spans.
 """
 
-from core.tracing import identified, span
-from pipeline.engine.local.part_process import PartProcess
-from pipeline.engine.task import Assignment, TaskOutcome
-from pipeline.telemetry.trace_context import joined
+from thresher.core.tracing import identified, span
+from thresher.pipeline.engine.local.part_process import PartProcess
+from thresher.pipeline.engine.task import Assignment, TaskOutcome
+from thresher.pipeline.telemetry.trace_context import joined
 
 
 def make_traced(process: PartProcess, assignment: Assignment, *, is_whole_process: bool) -> TaskOutcome:

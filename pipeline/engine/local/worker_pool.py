@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from core import ThresherError, Unavailable
-from pipeline.engine.local.part_process import PartProcess
-from pipeline.engine.local.traced_part import make_traced
-from pipeline.engine.task import Task, TaskFailure, TaskOutcome
+from thresher.core import ThresherError, Unavailable
+from thresher.pipeline.engine.local.part_process import PartProcess
+from thresher.pipeline.engine.local.traced_part import make_traced
+from thresher.pipeline.engine.task import Task, TaskFailure, TaskOutcome
 
 MIN_MEMORY = 256 << 20
 """Bytes of the machine's memory for each worker process: with half of it, the libraries of a worker do not load."""

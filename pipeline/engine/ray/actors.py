@@ -21,12 +21,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core import InputError, ThresherError, Unavailable
-from isolation import probe_confinement
-from pipeline.engine.local.crawl_worker import LocalCrawlWorker, WorkerExit
-from pipeline.engine.local.part_process import PartProcess
-from pipeline.engine.local.traced_part import make_traced
-from pipeline.engine.task import TaskFailure, TaskOutcome
+from thresher.core import InputError, ThresherError, Unavailable
+from thresher.isolation import probe_confinement
+from thresher.pipeline.engine.local.crawl_worker import LocalCrawlWorker, WorkerExit
+from thresher.pipeline.engine.local.part_process import PartProcess
+from thresher.pipeline.engine.local.traced_part import make_traced
+from thresher.pipeline.engine.task import TaskFailure, TaskOutcome
 
 E = TypeVar("E", bound=Exception)
 

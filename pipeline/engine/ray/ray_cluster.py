@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-from core import InputError, ThresherError, Unavailable
+from thresher.core import InputError, ThresherError, Unavailable
 
 PLACEMENT_TIMEOUT_S = 300.0
 """Seconds that work waits for room in the cluster: an autoscaler starts a machine in less."""

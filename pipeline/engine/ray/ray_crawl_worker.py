@@ -8,10 +8,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from core import ThresherError
-from pipeline.engine.local.crawl_worker import WorkerExit, WorkerFactory
-from pipeline.engine.ray.actors import CrawlActor, NodeRequirements, installed_build, machine_id
-from pipeline.engine.ray.ray_cluster import (
+from thresher.core import ThresherError
+from thresher.pipeline.engine.local.crawl_worker import WorkerExit, WorkerFactory
+from thresher.pipeline.engine.ray.actors import CrawlActor, NodeRequirements, installed_build, machine_id
+from thresher.pipeline.engine.ray.ray_cluster import (
     PLACEMENT_TIMEOUT_S,
     POLL_S,
     cpu_count,
@@ -19,8 +19,8 @@ from pipeline.engine.ray.ray_cluster import (
     ray_connection,
     start_error,
 )
-from storage.directory_store import DirectoryStore
-from storage.store import Store
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.store import Store
 
 
 class RayCrawlWorker:

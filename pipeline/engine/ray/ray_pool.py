@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from core import InputError, ThresherError
-from pipeline.engine.ray.actors import NodeRequirements, PartActor, installed_build
-from pipeline.engine.ray.ray_cluster import (
+from thresher.core import InputError, ThresherError
+from thresher.pipeline.engine.ray.actors import NodeRequirements, PartActor, installed_build
+from thresher.pipeline.engine.ray.ray_cluster import (
     PLACEMENT_TIMEOUT_S,
     POLL_S,
     cpu_count,
@@ -32,9 +32,9 @@ from pipeline.engine.ray.ray_cluster import (
     ray_connection,
     start_error,
 )
-from pipeline.engine.task import Task, TaskFailure, TaskOutcome, TaskSuccess, WorkerDeath
-from pipeline.terminal.output import warn
-from storage.manifest import manifest_name
+from thresher.pipeline.engine.task import Task, TaskFailure, TaskOutcome, TaskSuccess, WorkerDeath
+from thresher.pipeline.terminal.output import warn
+from thresher.storage.manifest import manifest_name
 
 IDLE_TIMEOUT_S = 10.0
 """Longer than the driver's work between two steps, and short compared with the wait of other jobs."""

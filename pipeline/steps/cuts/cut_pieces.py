@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core import CorruptData
-from filters.edits import apply
-from pipeline.engine.part_store import PartStore
-from pipeline.steps.verdicts.removed_documents import Ids, column_values, find_ids, ids_of
-from pipeline.steps.verdicts.verdict_sets import JudgedPart
-from storage import sealed_reading, tables
-from storage.manifest import Input, Output
-from storage.store import Store
+from thresher.core import CorruptData
+from thresher.filters.edits import apply
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.steps.verdicts.removed_documents import Ids, column_values, find_ids, ids_of
+from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart
+from thresher.storage import sealed_reading, tables
+from thresher.storage.manifest import Input, Output
+from thresher.storage.store import Store
 
 _PLACES = tables.columns(tables.SIGNATURES, "id", "url", "text_hash", "text_bytes", "fetched_at_ms")
 _TEXTS = tables.columns(tables.DOCUMENTS, "id", "text")

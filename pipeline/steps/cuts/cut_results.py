@@ -6,14 +6,22 @@ the removals, and the tables of all parts, so a run of other documents is anothe
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from core import InputError
-from filters.dedup.dedup_versions import UNITS_VERSION
-from pipeline.configuration import DedupConfig
-from pipeline.engine import run_step
-from pipeline.engine.step import Part, Step
-from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
-from storage.manifest import Input, Manifest, Output, fingerprint, load_manifest, manifest_name, manifests
-from storage.store import Store
+from thresher.core import InputError
+from thresher.filters.dedup.dedup_versions import UNITS_VERSION
+from thresher.pipeline.configuration import DedupConfig
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
+from thresher.storage.manifest import (
+    Input,
+    Manifest,
+    Output,
+    fingerprint,
+    load_manifest,
+    manifest_name,
+    manifests,
+)
+from thresher.storage.store import Store
 
 RULE, TOO_SHORT = "dedup", "too_short"
 """Rule and reason of the verdict of a document that was cut and has too few words left."""
@@ -99,7 +107,7 @@ def short_ids(store: Store, cut: Manifest | None) -> Iterator[str]:
     import pyarrow as pa  # noqa: PLC0415 - only this function reads a table
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    from storage import tables  # noqa: PLC0415
+    from thresher.storage import tables  # noqa: PLC0415
 
     schema = tables.columns(tables.VERDICTS, "id", "rule")
     for output in verdicts_of(cut).values():

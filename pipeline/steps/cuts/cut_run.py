@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from filters.dedup import repeat_rows
-from pipeline.configuration import DedupConfig
-from pipeline.dedup_index.index_runs import COPIES, RunRef, key_ranges, run_ref
-from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import WorkerPool
-from pipeline.engine.run_step import StepSummary
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import WorkFunction
-from pipeline.engine.working_stages import WorkingStages
-from pipeline.steps.cuts.cut_pieces import CutPiece, inputs_of, pieces_of
-from pipeline.steps.cuts.cut_results import (
+from thresher.filters.dedup import repeat_rows
+from thresher.pipeline.configuration import DedupConfig
+from thresher.pipeline.dedup_index.index_runs import COPIES, RunRef, key_ranges, run_ref
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.engine.local.worker_pool import WorkerPool
+from thresher.pipeline.engine.run_step import StepSummary
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import WorkFunction
+from thresher.pipeline.engine.working_stages import WorkingStages
+from thresher.pipeline.steps.cuts.cut_pieces import CutPiece, inputs_of, pieces_of
+from thresher.pipeline.steps.cuts.cut_results import (
     CUTS,
     NAME,
     SIGNATURES,
@@ -37,14 +37,14 @@ from pipeline.steps.cuts.cut_results import (
     step,
     whole_part,
 )
-from pipeline.steps.cuts.cut_slices import slices_ref
-from pipeline.steps.cuts.cut_stages import TABLES, CutSettings, CutTask, stage_work
-from pipeline.steps.cuts.cut_tables import CutTablesTask, tables_work
-from pipeline.steps.verdicts.removed_documents import removed_ids
-from pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
-from pipeline.terminal.progress import Progress, SilentProgress
-from storage.manifest import Input, Manifest, Output, seal
-from storage.store import Store
+from thresher.pipeline.steps.cuts.cut_slices import slices_ref
+from thresher.pipeline.steps.cuts.cut_stages import TABLES, CutSettings, CutTask, stage_work
+from thresher.pipeline.steps.cuts.cut_tables import CutTablesTask, tables_work
+from thresher.pipeline.steps.verdicts.removed_documents import removed_ids
+from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
+from thresher.pipeline.terminal.progress import Progress, SilentProgress
+from thresher.storage.manifest import Input, Manifest, Output, seal
+from thresher.storage.store import Store
 
 TEXT_COPIES = 40
 """Bytes of memory that a piece takes for each byte of its texts, if all of it repeats: a row of 47 bytes for each word

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core import CorruptData
-from pipeline.dedup_index.index_runs import RunRef
-from storage.store import Readable
+from thresher.core import CorruptData
+from thresher.pipeline.dedup_index.index_runs import RunRef
+from thresher.storage.store import Readable
 
 GROUP_BYTES = 1 << 20
 """Bytes of text of a row group."""

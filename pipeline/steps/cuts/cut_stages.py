@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import xxhash
 
-from core import CorruptData
-from filters.dedup import repeat_rows
-from filters.dedup.dedup_versions import CUT_KINDS
-from filters.dedup.document_rows import Preference
-from filters.dedup.repeat_rows import HASH, SUBSTRING, last_word, rows_of
-from filters.dedup.repeat_units import (
+from thresher.core import CorruptData
+from thresher.filters.dedup import repeat_rows
+from thresher.filters.dedup.dedup_versions import CUT_KINDS
+from thresher.filters.dedup.document_rows import Preference
+from thresher.filters.dedup.repeat_rows import HASH, SUBSTRING, last_word, rows_of
+from thresher.filters.dedup.repeat_units import (
     Blocks,
     Hashes,
     Units,
@@ -38,14 +38,14 @@ from filters.dedup.repeat_units import (
     window_hashes,
     words,
 )
-from filters.dedup.zsets import IntArray, Rows, sort_order, starts_of
-from pipeline.dedup_index.index_runs import KEY_RANGE, RunRef, rows_of_range, write_rows
-from pipeline.domains import domain_of
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.steps.cuts.cut_pieces import CutPiece, PieceDocuments, documents_of, texts_of
-from pipeline.steps.cuts.cut_slices import write_slices
+from thresher.filters.dedup.zsets import IntArray, Rows, sort_order, starts_of
+from thresher.pipeline.dedup_index.index_runs import KEY_RANGE, RunRef, rows_of_range, write_rows
+from thresher.pipeline.domains import domain_of
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.pipeline.steps.cuts.cut_pieces import CutPiece, PieceDocuments, documents_of, texts_of
+from thresher.pipeline.steps.cuts.cut_slices import write_slices
 
 
 class CutSettings(NamedTuple):

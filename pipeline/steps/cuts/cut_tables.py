@@ -15,22 +15,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from core import Edit
-from filters.dedup.cuts import cuts, new_characters
-from filters.dedup.dedup_versions import CUT_KINDS
-from filters.dedup.repeat_rows import SUBSTRING
-from filters.dedup.repeat_units import Units, is_same_block, is_same_passage, words
-from filters.dedup.signature import sign
-from filters.edits import apply, compose
-from pipeline.dedup_index.index_runs import RunRef
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.steps.cuts.cut_pieces import CutPiece, documents_of, texts_of
-from pipeline.steps.cuts.cut_results import RULE, TOO_SHORT
-from pipeline.steps.cuts.cut_slices import slices_of
-from pipeline.steps.cuts.cut_stages import CutSettings, span_of, units_of
-from storage import tables
+from thresher.core import Edit
+from thresher.filters.dedup.cuts import cuts, new_characters
+from thresher.filters.dedup.dedup_versions import CUT_KINDS
+from thresher.filters.dedup.repeat_rows import SUBSTRING
+from thresher.filters.dedup.repeat_units import Units, is_same_block, is_same_passage, words
+from thresher.filters.dedup.signature import sign
+from thresher.filters.edits import apply, compose
+from thresher.pipeline.dedup_index.index_runs import RunRef
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.pipeline.steps.cuts.cut_pieces import CutPiece, documents_of, texts_of
+from thresher.pipeline.steps.cuts.cut_results import RULE, TOO_SHORT
+from thresher.pipeline.steps.cuts.cut_slices import slices_of
+from thresher.pipeline.steps.cuts.cut_stages import CutSettings, span_of, units_of
+from thresher.storage import tables
 
 
 class CutTablesTask(NamedTuple):

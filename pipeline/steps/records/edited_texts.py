@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from core import Edit
-from filters.edits import apply
+from thresher.core import Edit
+from thresher.filters.edits import apply
 
 
 def with_edits(documents: pa.Table, edits: Mapping[str, tuple[Edit, ...]]) -> pa.Table:

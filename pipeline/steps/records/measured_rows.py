@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from filters.decision import MeasuredRows
-from storage.tables import REASON_PREFIX
+from thresher.filters.decision import MeasuredRows
+from thresher.storage.tables import REASON_PREFIX
 
 
 def measured_rows(table: pa.Table) -> MeasuredRows:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from isolation import WorkerProcess
+from thresher.isolation import WorkerProcess
 
 
 def check_model(path: Path, load: Callable[[bytes], object]) -> None:

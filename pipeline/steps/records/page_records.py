@@ -3,10 +3,10 @@
 import dataclasses
 from uuid import UUID
 
-from crawler.reading.rendered_page import DOM_CONTENT_TYPE, dom_id
-from extract.mime import PLAIN
-from storage.warc.records import ArchivedRecord
-from storage.warc.revisit import REVISIT
+from thresher.crawler.reading.rendered_page import DOM_CONTENT_TYPE, dom_id
+from thresher.extract.mime import PLAIN
+from thresher.storage.warc.records import ArchivedRecord
+from thresher.storage.warc.revisit import REVISIT
 
 PAGE_SCHEMES = frozenset({"http", "https", "ftp", "file"})
 """Schemes of resources that may be pages. Others are notes of a crawler (`urn:pageinfo:`, `metadata:`)."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from extract.engines.page_engine import EngineName
-from pipeline.steps.records.rule_set import RuleSet
+from thresher.extract.engines.page_engine import EngineName
+from thresher.pipeline.steps.records.rule_set import RuleSet
 
 if TYPE_CHECKING:
-    from pipeline.dedup_index.index_screen import ScreenTask
+    from thresher.pipeline.dedup_index.index_screen import ScreenTask
 
 
 class ProcessParameters(NamedTuple):

@@ -15,38 +15,38 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from core import Document, Failure, Verdict, document_id, failure_boundary
-from core.failure import FAILURE_PREFIX
-from extract import Skip
-from extract.engines.page_engine import load_engine, require_engine
-from extract.record_document import LanguagePrecheck, extract_document, rights_of
-from filters.decision import decide
-from filters.dedup.signature import sign
-from filters.judge import analyzed
-from filters.measuring import Measurer, measured_columns
-from filters.models.language import LanguagePrediction
-from filters.signals.licenses import stated_license_url
-from pipeline.dedup_index.index_screen import Witness, find_witnesses
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.funnel import EARLY_RULE, SCREEN_RULE, edited_count, funnel_stage, stage_counts
-from pipeline.steps import blocklist
-from pipeline.steps.language_precheck import cached_recogniser, language_precheck
-from pipeline.steps.records.measured_rows import measured_rows
-from pipeline.steps.records.page_records import pageless_reason, with_dom
-from pipeline.steps.records.process_parameters import ProcessParameters
-from pipeline.steps.records.rare_collection import rare_collection
-from pipeline.steps.records.rule_set import rules_of
-from pipeline.steps.records.stored_signals import StoredFiles
-from storage import sealed_reading, tables
-from storage.commoncrawl import index_facts
-from storage.manifest import Input
-from storage.tables import MeasurementRow
-from storage.warc.dropped import DROPPED
-from storage.warc.dropped import decode as dropped
-from storage.warc.records import DAMAGED, PAGE_TYPES, ArchivedRecord
-from storage.warc.revisit import REVISIT
+from thresher.core import Document, Failure, Verdict, document_id, failure_boundary
+from thresher.core.failure import FAILURE_PREFIX
+from thresher.extract import Skip
+from thresher.extract.engines.page_engine import load_engine, require_engine
+from thresher.extract.record_document import LanguagePrecheck, extract_document, rights_of
+from thresher.filters.decision import decide
+from thresher.filters.dedup.signature import sign
+from thresher.filters.judge import analyzed
+from thresher.filters.measuring import Measurer, measured_columns
+from thresher.filters.models.language import LanguagePrediction
+from thresher.filters.signals.licenses import stated_license_url
+from thresher.pipeline.dedup_index.index_screen import Witness, find_witnesses
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.pipeline.funnel import EARLY_RULE, SCREEN_RULE, edited_count, funnel_stage, stage_counts
+from thresher.pipeline.steps import blocklist
+from thresher.pipeline.steps.language_precheck import cached_recogniser, language_precheck
+from thresher.pipeline.steps.records.measured_rows import measured_rows
+from thresher.pipeline.steps.records.page_records import pageless_reason, with_dom
+from thresher.pipeline.steps.records.process_parameters import ProcessParameters
+from thresher.pipeline.steps.records.rare_collection import rare_collection
+from thresher.pipeline.steps.records.rule_set import rules_of
+from thresher.pipeline.steps.records.stored_signals import StoredFiles
+from thresher.storage import sealed_reading, tables
+from thresher.storage.commoncrawl import index_facts
+from thresher.storage.manifest import Input
+from thresher.storage.tables import MeasurementRow
+from thresher.storage.warc.dropped import DROPPED
+from thresher.storage.warc.dropped import decode as dropped
+from thresher.storage.warc.records import DAMAGED, PAGE_TYPES, ArchivedRecord
+from thresher.storage.warc.revisit import REVISIT
 
 LOGGER = logging.getLogger(__name__)
 LANGUAGE_MEASURES = ("language_score", "language_share")

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core import InputError
-from filters.signals.signal_settings import SignalSettings
-from pipeline.configuration import LANGUAGE, FiltersConfig
+from thresher.core import InputError
+from thresher.filters.signals.signal_settings import SignalSettings
+from thresher.pipeline.configuration import LANGUAGE, FiltersConfig
 
 if TYPE_CHECKING:
-    from filters.models.language import LanguageModel
-    from filters.signals.signal_rules import SignalFiles
-    from filters.text import Rule
+    from thresher.filters.models.language import LanguageModel
+    from thresher.filters.signals.signal_rules import SignalFiles
+    from thresher.filters.text import Rule
 
 
 class RuleSet(NamedTuple):
@@ -101,10 +101,10 @@ def rules_of(chosen: RuleSet, files: SignalFiles | None = None) -> tuple[Rule, .
     Raise `InputError` if a preset, a rule or a threshold is not known, or if two rules or two measurements have one
     name.
     """
-    from filters.measuring import require_own_columns
-    from filters.rules.presets import LanguageOptions, preset_rules
-    from filters.signals.signal_rules import signal_rules
-    from filters.thresholds import with_thresholds
+    from thresher.filters.measuring import require_own_columns
+    from thresher.filters.rules.presets import LanguageOptions, preset_rules
+    from thresher.filters.signals.signal_rules import signal_rules
+    from thresher.filters.thresholds import with_thresholds
 
     language = LanguageOptions(model=chosen.language_model, thresholds=chosen.language_thresholds)
     first = preset_rules(chosen.preset, chosen.languages, chosen.own, language)
@@ -118,7 +118,7 @@ def rules_of(chosen: RuleSet, files: SignalFiles | None = None) -> tuple[Rule, .
 
 def rules_recipe(chosen: RuleSet) -> dict[str, Any]:
     """Return every rule with all its parameters, for fingerprints. Raise `InputError` as `rules_of`."""
-    from filters.models.language import model_recipe
+    from thresher.filters.models.language import model_recipe
 
     return {
         "preset": chosen.preset,
@@ -143,10 +143,10 @@ class StoredRule:
 
 def rules_in(recipe: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the rules of a recipe of `process` or `judge` with its thresholds, without importing users' rules."""
-    from filters.rules.chosen_rules import RULES
-    from filters.rules.presets import preset_rules
-    from filters.signals.signal_rules import every_signal_rule
-    from filters.thresholds import restored
+    from thresher.filters.rules.chosen_rules import RULES
+    from thresher.filters.rules.presets import preset_rules
+    from thresher.filters.signals.signal_rules import every_signal_rule
+    from thresher.filters.thresholds import restored
 
     made = recipe["filters"]
     known: dict[str, Any] = {name: kind() for name, kind in RULES.items()}

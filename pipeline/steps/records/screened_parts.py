@@ -18,13 +18,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from core import CorruptData
-from pipeline.engine.step import Part
-from storage.manifest import Manifest, load_manifest, manifest_name, manifests
-from storage.store import Store
+from thresher.core import CorruptData
+from thresher.pipeline.engine.step import Part
+from thresher.storage.manifest import Manifest, load_manifest, manifest_name, manifests
+from thresher.storage.store import Store
 
 if TYPE_CHECKING:
-    from pipeline.dedup_index.index_screen import ScreenTask
+    from thresher.pipeline.dedup_index.index_screen import ScreenTask
 
 PROCESS, SCREENED, SIGNATURES = "process", "screened", "signatures"
 TABLE, MARK = ".parquet", ".stale"
@@ -111,14 +111,14 @@ def _witness_tables(store: Store, part: str) -> set[int] | None:
     )
     if output is None:
         return None
-    from storage import tables  # noqa: PLC0415 - see the top
+    from thresher.storage import tables  # noqa: PLC0415 - see the top
 
     witnesses = tables.read(store, output, tables.columns(tables.SCREENED, "witness_table"))
     return set(cast("list[int]", witnesses["witness_table"].to_pylist()))
 
 
 def _signatures(manifest: Manifest) -> int:
-    from filters.dedup.document_rows import table_hash  # noqa: PLC0415 - see the top
+    from thresher.filters.dedup.document_rows import table_hash  # noqa: PLC0415 - see the top
 
     for output in manifest.outputs:
         if output.name.startswith(f"{SIGNATURES}/"):

@@ -12,14 +12,14 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from core import InputError
-from filters.signals.pseudonyms import MIN_KEY_BYTES
-from filters.signals.signal_settings import BucketEnds, PerplexityModel, SignalSettings
-from pipeline.configuration import LANGUAGE, FiltersConfig
-from pipeline.steps.records.model_check import check_model
-from pipeline.steps.records.stored_signals import KENLM, PIECES, PREFIX
-from storage.inputs.whole_file import open_whole, plain_name
-from storage.store import Store
+from thresher.core import InputError
+from thresher.filters.signals.pseudonyms import MIN_KEY_BYTES
+from thresher.filters.signals.signal_settings import BucketEnds, PerplexityModel, SignalSettings
+from thresher.pipeline.configuration import LANGUAGE, FiltersConfig
+from thresher.pipeline.steps.records.model_check import check_model
+from thresher.pipeline.steps.records.stored_signals import KENLM, PIECES, PREFIX
+from thresher.storage.inputs.whole_file import open_whole, plain_name
+from thresher.storage.store import Store
 
 LOGGER = logging.getLogger(__name__)
 BY_LANGUAGE = "{language}"
@@ -80,7 +80,7 @@ def _require_regions(regions: Sequence[str]) -> None:
 
 
 def _stored_lists(store: Store, directory: Path, written: str) -> str:
-    from filters.signals.word_lists import LIST_NAME, encode_lists
+    from thresher.filters.signals.word_lists import LIST_NAME, encode_lists
 
     if not written:
         return ""
@@ -102,7 +102,7 @@ def _stored_lists(store: Store, directory: Path, written: str) -> str:
 
 
 def _list_of(key: str, path: Path) -> list[str]:
-    from filters.signals.word_lists import parse_list
+    from thresher.filters.signals.word_lists import parse_list
 
     try:
         entries = parse_list(_read(key, path).decode("utf-8-sig").splitlines())
@@ -114,7 +114,7 @@ def _list_of(key: str, path: Path) -> list[str]:
 
 
 def _stored_classifier(store: Store, directory: Path, key: str, written: str, label: str) -> str:
-    from filters.models.fasttext_layout import labels
+    from thresher.filters.models.fasttext_layout import labels
 
     if not written:
         return ""
@@ -137,7 +137,7 @@ def _stored_perplexity(
     store: Store, directory: Path, settings: SignalSettings
 ) -> tuple[PerplexityModel, ...]:
     """Put the models of every language that has one."""
-    from filters.signals.kenlm_file import load_pieces, load_scorer
+    from thresher.filters.signals.kenlm_file import load_pieces, load_scorer
 
     model, pieces = settings.perplexity_model, settings.perplexity_pieces
     if not model:
@@ -192,7 +192,7 @@ def _put_model(
 
 
 def _bucket_ends(directory: Path, settings: SignalSettings) -> tuple[BucketEnds, ...]:
-    from filters.signals.perplexity import parse_cutoffs
+    from thresher.filters.signals.perplexity import parse_cutoffs
 
     written = settings.perplexity_cutoffs
     if not written:
@@ -210,7 +210,7 @@ def _bucket_ends(directory: Path, settings: SignalSettings) -> tuple[BucketEnds,
 
 def _stored_benchmarks(store: Store, directory: Path, settings: SignalSettings) -> tuple[str, ...]:
     """Put the hashes of all benchmarks, and return the one name."""
-    from filters.signals.contamination import benchmark_hashes, encode_hashes
+    from thresher.filters.signals.contamination import benchmark_hashes, encode_hashes
 
     if not settings.benchmarks:
         return ()
@@ -227,7 +227,7 @@ def _stored_benchmarks(store: Store, directory: Path, settings: SignalSettings) 
 
 
 def _benchmark_texts(directory: Path, written: Sequence[str]) -> Iterator[str]:
-    from filters.signals.benchmark_texts import texts_of
+    from thresher.filters.signals.benchmark_texts import texts_of
 
     for pattern in written:
         paths = sorted(glob.glob(str(directory / pattern), recursive=True))  # noqa: PTH207 - a path may be absolute

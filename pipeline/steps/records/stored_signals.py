@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from core import CorruptData
-from filters.signals.signal_settings import SignalSettings
-from pipeline.engine.step import Preparation
+from thresher.core import CorruptData
+from thresher.filters.signals.signal_settings import SignalSettings
+from thresher.pipeline.engine.step import Preparation
 
 if TYPE_CHECKING:
-    from filters.signals.contamination import KnownHashes
-    from filters.signals.word_lists import Phrases
-    from pipeline.engine.part_store import PartStore
+    from thresher.filters.signals.contamination import KnownHashes
+    from thresher.filters.signals.word_lists import Phrases
+    from thresher.pipeline.engine.part_store import PartStore
 
 T = TypeVar("T")
 PREFIX = "signals"
@@ -65,31 +65,31 @@ class StoredFiles:
 
     def word_lists(self, name: str) -> Mapping[str, Phrases]:
         """Return the phrases of word lists by language."""
-        from filters.signals.word_lists import decode_lists
+        from thresher.filters.signals.word_lists import decode_lists
 
         return self._loaded(name, decode_lists)
 
     def ngrams(self, name: str) -> KnownHashes:
         """Return the hashes of the n-grams of benchmarks."""
-        from filters.signals.contamination import decode_hashes
+        from thresher.filters.signals.contamination import decode_hashes
 
         return self._loaded(name, decode_hashes)
 
     def classifier(self, name: str) -> Callable[[str, str], float]:
         """Return a fastText classifier: a function of a text and a label."""
-        from filters.signals.fasttext_file import load_classifier
+        from thresher.filters.signals.fasttext_file import load_classifier
 
         return self._loaded(name, load_classifier)
 
     def scorer(self, name: str) -> Callable[[str], float]:
         """Return a language model: a function of a line."""
-        from filters.signals.kenlm_file import load_scorer
+        from thresher.filters.signals.kenlm_file import load_scorer
 
         return self._loaded(name, load_scorer)
 
     def pieces(self, name: str) -> Callable[[str], list[str]]:
         """Return a SentencePiece model: a function of a line."""
-        from filters.signals.kenlm_file import load_pieces
+        from thresher.filters.signals.kenlm_file import load_pieces
 
         return self._loaded(name, load_pieces)
 

@@ -16,21 +16,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core import InputError
-from filters.decision import decide
-from filters.models.language import LanguageRule, model_recipe
-from filters.rules.fineweb2 import BY_LANGUAGE
-from filters.thresholds import measuring_recipe
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import ItemTracker, PartOutputs
-from pipeline.funnel import edited_count, funnel_stage, stage_counts
-from pipeline.steps.records.measured_rows import measured_rows
-from pipeline.steps.records.rule_set import RuleSet, rules_of, rules_recipe
-from pipeline.steps.verdicts.verdict_sets import JUDGE, PROCESS, READ, SIGNATURES, VERDICTS, outputs_by_folder
-from storage import tables
-from storage.manifest import Input, Output, manifests, to_plain_json
-from storage.store import Store
+from thresher.core import InputError
+from thresher.filters.decision import decide
+from thresher.filters.models.language import LanguageRule, model_recipe
+from thresher.filters.rules.fineweb2 import BY_LANGUAGE
+from thresher.filters.thresholds import measuring_recipe
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.pipeline.funnel import edited_count, funnel_stage, stage_counts
+from thresher.pipeline.steps.records.measured_rows import measured_rows
+from thresher.pipeline.steps.records.rule_set import RuleSet, rules_of, rules_recipe
+from thresher.pipeline.steps.verdicts.verdict_sets import (
+    JUDGE,
+    PROCESS,
+    READ,
+    SIGNATURES,
+    VERDICTS,
+    outputs_by_folder,
+)
+from thresher.storage import tables
+from thresher.storage.manifest import Input, Output, manifests, to_plain_json
+from thresher.storage.store import Store
 
 VERSION = 1
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from core import CorruptData
-from storage import sealed_reading, tables
-from storage.manifest import Output
-from storage.store import Store
+from thresher.core import CorruptData
+from thresher.storage import sealed_reading, tables
+from thresher.storage.manifest import Output
+from thresher.storage.store import Store
 
 ID_BYTES = 32
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core import InputError
-from storage.manifest import Manifest, Output, load_manifest, manifest_name, manifests
-from storage.store import Store
+from thresher.core import InputError
+from thresher.storage.manifest import Manifest, Output, load_manifest, manifest_name, manifests
+from thresher.storage.store import Store
 
 PROCESS, JUDGE = "process", "judge"
 """Names of the two steps that make verdicts."""

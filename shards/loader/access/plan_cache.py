@@ -14,9 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from core import CorruptData, Unavailable
-from shards.formats.packing_plan import PLAN_SUFFIX, PackingPlan
-from storage.file_lock import locked, try_lock
+from thresher.core import CorruptData, Unavailable
+from thresher.shards.formats.packing_plan import PLAN_SUFFIX, PackingPlan
+from thresher.storage.file_lock import locked, try_lock
 
 _log = logging.getLogger(__name__)
 PLANNING_SECONDS = 3600

@@ -7,16 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from core import CorruptData
-from shards.dataset import SideFile
-from shards.formats.checked_file import REMEDY
-from shards.formats.packing_plan import PackingPlan, plan_name, write_plan
-from shards.loader.access.mapped_files import MapLimits, MappedFiles
-from shards.loader.access.plan_cache import PlanCache
-from shards.loader.access.shard_access import ShardAccess
-from shards.loader.datasets import LoaderShard
-from shards.packing import WINDOW_DOCUMENTS, IntArray, Pieces, sequence_count
-from storage.directory_store import DirectoryStore
+from thresher.core import CorruptData
+from thresher.shards.dataset import SideFile
+from thresher.shards.formats.checked_file import REMEDY
+from thresher.shards.formats.packing_plan import PackingPlan, plan_name, write_plan
+from thresher.shards.loader.access.mapped_files import MapLimits, MappedFiles
+from thresher.shards.loader.access.plan_cache import PlanCache
+from thresher.shards.loader.access.shard_access import ShardAccess
+from thresher.shards.loader.datasets import LoaderShard
+from thresher.shards.packing import WINDOW_DOCUMENTS, IntArray, Pieces, sequence_count
+from thresher.storage.directory_store import DirectoryStore
 
 REQUESTS = 16
 """Plans of shards in a bucket that are computed at the same time: each waits for the ends of its documents."""

@@ -5,8 +5,8 @@ from collections import OrderedDict
 import numpy as np
 import numpy.typing as npt
 
-from core import CorruptData
-from shards.formats.checked_file import (
+from thresher.core import CorruptData
+from thresher.shards.formats.checked_file import (
     BLOCK_BYTES,
     HEADER_BYTES,
     REMEDY,
@@ -15,9 +15,9 @@ from shards.formats.checked_file import (
     block_count,
     check_frame,
 )
-from shards.formats.tokens import MAGIC, TokensLayout
-from shards.loader.datasets import LoaderShard, check_counts
-from shards.loader.loader_metrics import LoaderMetrics
+from thresher.shards.formats.tokens import MAGIC, TokensLayout
+from thresher.shards.loader.datasets import LoaderShard, check_counts
+from thresher.shards.loader.loader_metrics import LoaderMetrics
 
 HELD_BLOCKS = 8
 """Blocks of a shard that stay in memory: more than the rows of one batch need of it, mostly."""

@@ -9,17 +9,17 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from core import CorruptData
-from shards.formats.tokens import TokensShard
-from shards.loader.access.daemon_pool import DaemonPool
-from shards.loader.access.mapped_files import MapLimits, MappedFiles
-from shards.loader.access.remote_shard import RemoteShard
-from shards.loader.access.shard_cache import CachedFile, ShardCache
-from shards.loader.datasets import LoaderShard, check_counts
-from shards.loader.loader_metrics import LoaderMetrics
-from shards.packed_rows import IdBytes
-from shards.packing import IntArray
-from storage.directory_store import DirectoryStore
+from thresher.core import CorruptData
+from thresher.shards.formats.tokens import TokensShard
+from thresher.shards.loader.access.daemon_pool import DaemonPool
+from thresher.shards.loader.access.mapped_files import MapLimits, MappedFiles
+from thresher.shards.loader.access.remote_shard import RemoteShard
+from thresher.shards.loader.access.shard_cache import CachedFile, ShardCache
+from thresher.shards.loader.datasets import LoaderShard, check_counts
+from thresher.shards.loader.loader_metrics import LoaderMetrics
+from thresher.shards.packed_rows import IdBytes
+from thresher.shards.packing import IntArray
+from thresher.storage.directory_store import DirectoryStore
 
 _log = logging.getLogger(__name__)
 DOWNLOADS = 4

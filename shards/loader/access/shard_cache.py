@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 
-from core import CorruptData, Unavailable
-from core.settings import format_size
-from shards.loader.access.use_locks import UseLocks
-from shards.loader.loader_metrics import LoaderMetrics
-from storage.file_lock import locked, try_lock
+from thresher.core import CorruptData, Unavailable
+from thresher.core.settings import format_size
+from thresher.shards.loader.access.use_locks import UseLocks
+from thresher.shards.loader.loader_metrics import LoaderMetrics
+from thresher.storage.file_lock import locked, try_lock
 
 SUFFIX = ".tokens"
 COPY_BYTES = 8 << 20

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from storage.directory_store import FILE_MODE
+from thresher.storage.directory_store import FILE_MODE
 
 _FLOCK = struct.Struct("@hhqqi4x")  # struct flock of Linux on 64 bits: type, whence, start, length, process
 

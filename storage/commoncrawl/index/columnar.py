@@ -17,14 +17,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core import CorruptData
-from storage.commoncrawl.file_names import table_list
-from storage.commoncrawl.index.row import OLD_BUCKET_PREFIX, CrawlIndexRow, require_valid
-from storage.commoncrawl.index.span import Span, contains_key
-from storage.commoncrawl.paths import read_list
-from storage.commoncrawl.transport.remote_file import RemoteFile
-from storage.commoncrawl.transport.source import Head
-from storage.commoncrawl.transport.source_client import SourceClient
+from thresher.core import CorruptData
+from thresher.storage.commoncrawl.file_names import table_list
+from thresher.storage.commoncrawl.index.row import OLD_BUCKET_PREFIX, CrawlIndexRow, require_valid
+from thresher.storage.commoncrawl.index.span import Span, contains_key
+from thresher.storage.commoncrawl.paths import read_list
+from thresher.storage.commoncrawl.transport.remote_file import RemoteFile
+from thresher.storage.commoncrawl.transport.source import Head
+from thresher.storage.commoncrawl.transport.source_client import SourceClient
 
 TAIL = 64 << 10
 """Bytes at the end of a file that the first read for its footer takes; a longer footer takes a second read."""

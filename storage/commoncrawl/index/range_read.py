@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from storage.commoncrawl.index.row import CrawlIndexRow
+from thresher.storage.commoncrawl.index.row import CrawlIndexRow
 
 MAX_GAP_BYTES = 32 << 10
 """Bytes between two records that are read and dropped at most: on most networks they take less time than a request."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from storage.commoncrawl.file_names import is_file
+from thresher.storage.commoncrawl.file_names import is_file
 
 OLD_BUCKET_PREFIX = "common-crawl/"
 """Prefix of the file names in the indexes of the oldest crawls; the files' addresses do not have it."""

@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from core import InputError
-from storage.commoncrawl.file_names import subset
-from storage.commoncrawl.index.row import CrawlIndexRow
-from storage.commoncrawl.index.span import Span, domain_spans, merge_spans, prefix_span
-from storage.manifest import JSON
+from thresher.core import InputError
+from thresher.storage.commoncrawl.file_names import subset
+from thresher.storage.commoncrawl.index.row import CrawlIndexRow
+from thresher.storage.commoncrawl.index.span import Span, domain_spans, merge_spans, prefix_span
+from thresher.storage.manifest import JSON
 
 SCHEME = re.compile(r"^https?://", re.IGNORECASE)
 DOTS = re.compile(r"/\.\.?(?:/|$)")

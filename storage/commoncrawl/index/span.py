@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from core import InputError
+from thresher.core import InputError
 
 WWW = re.compile(r"^www\d*\.")
 """Prefix of a host that Common Crawl's keys leave out."""

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from core import CorruptData
-from storage.commoncrawl.file_names import index_path
-from storage.commoncrawl.index.row import CrawlIndexRow, parse
-from storage.commoncrawl.index.span import Span, contains_key
-from storage.commoncrawl.transport.remote_file import RemoteFile
-from storage.commoncrawl.transport.source_client import RangeRequest, SourceClient
+from thresher.core import CorruptData
+from thresher.storage.commoncrawl.file_names import index_path
+from thresher.storage.commoncrawl.index.row import CrawlIndexRow, parse
+from thresher.storage.commoncrawl.index.span import Span, contains_key
+from thresher.storage.commoncrawl.transport.remote_file import RemoteFile
+from thresher.storage.commoncrawl.transport.source_client import RangeRequest, SourceClient
 
 CLUSTER = "cluster.idx"
 NEAR = 64 << 10

@@ -5,9 +5,9 @@ from urllib.parse import urljoin
 
 import aiohttp
 
-from storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
-from storage.commoncrawl.transport.source import Head, head_from_response
-from storage.request_retry import retry_after_ms
+from thresher.storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
+from thresher.storage.commoncrawl.transport.source import Head, head_from_response
+from thresher.storage.request_retry import retry_after_ms
 
 CONNECT_S = 15
 SILENT_S = 60

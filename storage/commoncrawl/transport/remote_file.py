@@ -7,9 +7,9 @@ returns to the same blocks.
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from storage.commoncrawl.transport.source import Head
-from storage.commoncrawl.transport.source_client import SourceClient
-from storage.seekable import SeekableFile
+from thresher.storage.commoncrawl.transport.source import Head
+from thresher.storage.commoncrawl.transport.source_client import SourceClient
+from thresher.storage.seekable import SeekableFile
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

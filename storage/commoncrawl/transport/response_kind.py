@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from aiohttp import ClientConnectorCertificateError, ClientError, InvalidURL, TooManyRedirects
 
-from storage.s3.s3_errors import (
+from thresher.storage.s3.s3_errors import (
     ACCESS_DENIED_CODES,
     RETRYABLE_CODES,
     WRONG_KEYS,

@@ -15,12 +15,12 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
-from storage.commoncrawl.transport.source import Head, head_from_response
-from storage.request_retry import retry_after_ms
-from storage.s3.in_flight import InFlight
-from storage.s3.s3_client import open_client, open_session
-from storage.s3.s3_errors import code, headers, status
+from thresher.storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
+from thresher.storage.commoncrawl.transport.source import Head, head_from_response
+from thresher.storage.request_retry import retry_after_ms
+from thresher.storage.s3.in_flight import InFlight
+from thresher.storage.s3.s3_client import open_client, open_session
+from thresher.storage.s3.s3_errors import code, headers, status
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client

@@ -9,7 +9,7 @@
 import re
 from typing import NamedTuple, Protocol
 
-from storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
+from thresher.storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
 
 CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 

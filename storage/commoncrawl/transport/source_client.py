@@ -19,13 +19,13 @@ from typing import Any, NamedTuple, TypeVar
 from aiohttp import ClientError as TransportError
 from botocore.exceptions import BotoCoreError
 
-from core import CorruptData, InputError, ThresherError, Unavailable
-from storage.commoncrawl.transport.loop_thread import LoopThread
-from storage.commoncrawl.transport.response_kind import ResponseError, RetryDecision, retry_decision
-from storage.commoncrawl.transport.source import FileSource, Head
-from storage.commoncrawl.transport.window import Window, grow, halve
-from storage.request_retry import RetryPolicy, monotonic_ms, pause_ms, remaining_ms
-from storage.s3.s3_errors import user_error
+from thresher.core import CorruptData, InputError, ThresherError, Unavailable
+from thresher.storage.commoncrawl.transport.loop_thread import LoopThread
+from thresher.storage.commoncrawl.transport.response_kind import ResponseError, RetryDecision, retry_decision
+from thresher.storage.commoncrawl.transport.source import FileSource, Head
+from thresher.storage.commoncrawl.transport.window import Window, grow, halve
+from thresher.storage.request_retry import RetryPolicy, monotonic_ms, pause_ms, remaining_ms
+from thresher.storage.s3.s3_errors import user_error
 
 A = TypeVar("A")
 T = TypeVar("T")

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import BinaryIO
 from xml.parsers import expat
 
-from core import InputError
-from storage.inputs.entry import MAX_PAYLOAD_BYTES, UnusableRecord
-from storage.warc.members import CUT_OFF, PIECE
+from thresher.core import InputError
+from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, UnusableRecord
+from thresher.storage.warc.members import CUT_OFF, PIECE
 
 MAX_HEAD_LENGTH = 1 << 20
 """Bytes before the first element at most: a dump of the English Wikipedia has 4 KB."""

@@ -27,9 +27,9 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 
 import zstandard
 
-from core import Failure, InputError, failure_boundary
-from storage.inputs.dumps.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
-from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
+from thresher.core import Failure, InputError, failure_boundary
+from thresher.storage.inputs.dumps.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
+from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
 
 MIME = "text/html; charset=utf-8"
 HOST = re.compile(

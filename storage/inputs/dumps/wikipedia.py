@@ -15,10 +15,10 @@ from functools import partial
 from typing import BinaryIO
 from urllib.parse import quote, urlsplit
 
-from core import InputError
-from storage.inputs.dumps.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
-from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
-from storage.warc.exchange_records import Fact
+from thresher.core import InputError
+from thresher.storage.inputs.dumps.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
+from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
+from thresher.storage.warc.exchange_records import Fact
 
 MIME = "text/x-wiki; charset=utf-8"
 ARTICLES = frozenset({0})

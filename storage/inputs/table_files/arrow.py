@@ -11,9 +11,9 @@ from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from core import Failure, InputError, failure_boundary
-from storage.inputs.entry import InputRecord, UnusableRecord, guard
-from storage.inputs.table_files.columns import (
+from thresher.core import Failure, InputError, failure_boundary
+from thresher.storage.inputs.entry import InputRecord, UnusableRecord, guard
+from thresher.storage.inputs.table_files.columns import (
     DEFAULT_COLUMNS,
     Columns,
     RowLocation,
@@ -21,7 +21,7 @@ from storage.inputs.table_files.columns import (
     require_columns,
     used_columns,
 )
-from storage.warc.members import CUT_OFF
+from thresher.storage.warc.members import CUT_OFF
 
 FILE_MARK = b"ARROW1\0\0"
 ROWS = 64

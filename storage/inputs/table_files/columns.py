@@ -18,9 +18,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-from core import InputError
-from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
-from storage.warc.exchange_records import EPOCH, Fact, target_uri
+from thresher.core import InputError
+from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
+from thresher.storage.warc.exchange_records import EPOCH, Fact, target_uri
 
 PLAIN = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import BinaryIO
 
-from core import InputError
-from storage.inputs.bounded_lines import lines
-from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
-from storage.inputs.table_files.columns import (
+from thresher.core import InputError
+from thresher.storage.inputs.bounded_lines import lines
+from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
+from thresher.storage.inputs.table_files.columns import (
     DEFAULT_COLUMNS,
     Columns,
     RowLocation,

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, BinaryIO
 
-from core import InputError
-from storage.inputs.bounded_lines import MAX_LINE_LENGTH, lines
-from storage.inputs.entry import InputRecord, UnusableRecord, guard
-from storage.inputs.table_files.columns import (
+from thresher.core import InputError
+from thresher.storage.inputs.bounded_lines import MAX_LINE_LENGTH, lines
+from thresher.storage.inputs.entry import InputRecord, UnusableRecord, guard
+from thresher.storage.inputs.table_files.columns import (
     DEFAULT_COLUMNS,
     Columns,
     RowLocation,

@@ -9,10 +9,15 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core import InputError
-from storage.inputs.entry import InputRecord, UnusableRecord
-from storage.inputs.table_files.arrow import ROWS, one_line, rows
-from storage.inputs.table_files.columns import DEFAULT_COLUMNS, Columns, require_columns, used_columns
+from thresher.core import InputError
+from thresher.storage.inputs.entry import InputRecord, UnusableRecord
+from thresher.storage.inputs.table_files.arrow import ROWS, one_line, rows
+from thresher.storage.inputs.table_files.columns import (
+    DEFAULT_COLUMNS,
+    Columns,
+    require_columns,
+    used_columns,
+)
 
 READ_AHEAD = 1 << 20
 """Bytes of each column that are read at once."""

@@ -3,11 +3,11 @@
 import asyncio
 from types import SimpleNamespace
 
-from core import Unavailable
-from crawler.connectivity import address_limiter
-from crawler.connectivity.address_limiter import AddressLimiter
-from frontier import CrawlSettings
 from tests.crawler.leases import lease
+from thresher.core import Unavailable
+from thresher.crawler.connectivity import address_limiter
+from thresher.crawler.connectivity.address_limiter import AddressLimiter
+from thresher.frontier import CrawlSettings
 
 ADDRESS = "192.0.2.1"
 

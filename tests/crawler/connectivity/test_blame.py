@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.connectivity.failure_attribution import (
+from thresher.crawler.connectivity.failure_attribution import (
     MAX_PROBE_DELAY_S,
     MIN_PROBE_DELAY_S,
     MIN_SILENT_HOSTS,
@@ -20,7 +20,7 @@ from crawler.connectivity.failure_attribution import (
     probe_delay_s,
     proves_connectivity,
 )
-from crawler.wire import Symptom
+from thresher.crawler.wire import Symptom
 
 PROXY, NAME_SERVERS, ROUTE, OTHERS = Check
 SIGNS, CAUSES = get_args(Symptom), get_args(Cause)

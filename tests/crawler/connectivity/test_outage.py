@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from crawler.worker import run_worker
 from tests.crawler.clock_leaps import hurry
 from tests.crawler.crawls.test_crawl import start, wait_for
 from tests.crawler.nameserver import SERVFAIL, NameServer
 from tests.crawler.server import ALLOW_ALL, Server, links, page, redirect, spelled
 from tests.crawler.spiders.spider_project import FOLLOW, Project, paths_of
+from thresher.crawler.worker import run_worker
 
 OUTAGE_S = 2.5
 """Time enough for a host to be given up: the frontier's clock runs ahead while nothing is in progress (`hurry`)."""

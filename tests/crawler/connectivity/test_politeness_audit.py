@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-from core import Unavailable
-from crawler.connectivity.politeness_audit import PolitenessAudit
-from crawler.machine.worker_counters import WorkerCounters
-from crawler.wire import SentExchange, WireSettings
-from crawler.wire.client import Client
-from frontier import CrawlSettings, ExchangeCheck, canonicalize
-from frontier.testing import MemoryFrontier
 from tests.crawler.server import page
+from thresher.core import Unavailable
+from thresher.crawler.connectivity.politeness_audit import PolitenessAudit
+from thresher.crawler.machine.worker_counters import WorkerCounters
+from thresher.crawler.wire import SentExchange, WireSettings
+from thresher.crawler.wire.client import Client
+from thresher.frontier import CrawlSettings, ExchangeCheck, canonicalize
+from thresher.frontier.testing import MemoryFrontier
 
 DELAY_MS = 400
 EARLY = "politeness violated: 127.0.0.1 was requested"

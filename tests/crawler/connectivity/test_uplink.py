@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from core import Unavailable
-from crawler.connectivity import uplink as module
-from crawler.connectivity.uplink import TENTATIVE_LEASES, Uplink
-from crawler.wire import FetchFailure, Postponement
-from crawler.wire.network.probes import HostProbe
-from frontier import canonicalize
-from frontier.outage import Outage
+from thresher.core import Unavailable
+from thresher.crawler.connectivity import uplink as module
+from thresher.crawler.connectivity.uplink import TENTATIVE_LEASES, Uplink
+from thresher.crawler.wire import FetchFailure, Postponement
+from thresher.crawler.wire.network.probes import HostProbe
+from thresher.frontier import canonicalize
+from thresher.frontier.outage import Outage
 
 URL = canonicalize("http://a.test/")
 NO_PROXY = FetchFailure(reason="proxy", detail="the proxy: nobody there", symptom="no_proxy")

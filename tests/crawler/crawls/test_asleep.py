@@ -11,11 +11,18 @@ from unittest.mock import patch
 
 import pytest
 
-from core import Conflict
-from crawler.machine.heartbeat import Heartbeat
-from crawler.replay.replay import recover
-from crawler.worker import run_worker
-from frontier import (
+from tests.crawler.crawls.test_crawl import SPAWN, slowly, wait_for, web
+from tests.expect import expect
+from tests.frontier.fixed_clock import Clock, memory_crawl
+from tests.storage.archive.test_tails import Stepping, Watched
+from tests.storage.captures import capture
+from tests.storage.plain_store import PlainStore
+from tests.storage.reading import read
+from thresher.core import Conflict
+from thresher.crawler.machine.heartbeat import Heartbeat
+from thresher.crawler.replay.replay import recover
+from thresher.crawler.worker import run_worker
+from thresher.frontier import (
     Discovery,
     HostRelease,
     Kind,
@@ -25,18 +32,11 @@ from frontier import (
     TakeoverError,
     canonicalize,
 )
-from frontier.testing.memory_frontier import MemoryFrontier
-from storage.archive.archive_writer import ArchiveWriter
-from storage.archive.record_ids import record_id
-from storage.directory_store import DirectoryStore
-from storage.warc.compression import compression_of
-from tests.crawler.crawls.test_crawl import SPAWN, slowly, wait_for, web
-from tests.expect import expect
-from tests.frontier.fixed_clock import Clock, memory_crawl
-from tests.storage.archive.test_tails import Stepping, Watched
-from tests.storage.captures import capture
-from tests.storage.plain_store import PlainStore
-from tests.storage.reading import read
+from thresher.frontier.testing.memory_frontier import MemoryFrontier
+from thresher.storage.archive.archive_writer import ArchiveWriter
+from thresher.storage.archive.record_ids import record_id
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.warc.compression import compression_of
 
 
 def readable(store, crawl):
@@ -49,7 +49,7 @@ def readable(store, crawl):
 
 def work(config):
     """Run a worker whose machine sleeps with it: the clock of its heartbeat stands while the worker is stopped."""
-    from crawler import worker
+    from thresher.crawler import worker
 
     try:
         with patch.object(worker, "Heartbeat", partial(Heartbeat, clock=time.process_time)):

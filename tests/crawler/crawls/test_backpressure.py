@@ -9,11 +9,11 @@ from collections import Counter
 
 import pytest
 
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
 from tests.crawler.conftest import Crawl
 from tests.crawler.crawls.test_crawl import pages, slowly, start, wait_for, web
 from tests.crawler.server import page
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
 
 LIMIT = 40_000
 

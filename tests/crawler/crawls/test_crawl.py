@@ -10,16 +10,16 @@ from collections import Counter
 
 import pytest
 
-from core import CorruptData, Unavailable
-from crawler.replay.replay import recover
-from crawler.worker import run_worker
-from frontier import Kind, Outcome
-from storage.archive.archive_writer import ArchiveWriter
-from storage.archive.record_ids import record_id
-from storage.directory_store import DirectoryStore
 from tests.crawler.flat_settings import wire_client
 from tests.crawler.server import Server, links, page, redirect, spelled
 from tests.storage.reading import read
+from thresher.core import CorruptData, Unavailable
+from thresher.crawler.replay.replay import recover
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Kind, Outcome
+from thresher.storage.archive.archive_writer import ArchiveWriter
+from thresher.storage.archive.record_ids import record_id
+from thresher.storage.directory_store import DirectoryStore
 
 SPAWN = multiprocessing.get_context("spawn")
 

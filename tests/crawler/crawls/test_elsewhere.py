@@ -2,15 +2,15 @@
 
 import pytest
 
-from crawler.replay.replay import recover
-from crawler.worker import run_worker
-from storage.archive.archive_writer import ArchiveWriter, recover_archives
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
-from storage.warc.records import read_records
 from tests.crawler.crawls.test_crawl import SPAWN, everybody, slowly, start, wait_for, web
 from tests.storage.captures import RECORD_ID, capture
 from tests.storage.plain_store import PlainStore
+from thresher.crawler.replay.replay import recover
+from thresher.crawler.worker import run_worker
+from thresher.storage.archive.archive_writer import ArchiveWriter, recover_archives
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
+from thresher.storage.warc.records import read_records
 
 
 def responses(store, crawl):

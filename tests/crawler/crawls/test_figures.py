@@ -4,8 +4,8 @@ import multiprocessing
 import os
 import time
 
-from crawler.worker import run_worker
 from tests.crawler.crawls.test_politeness import few
+from thresher.crawler.worker import run_worker
 
 SPAWN = multiprocessing.get_context("spawn")
 

@@ -5,33 +5,33 @@ from collections import Counter
 
 import pytest
 
-import crawler.lease_handler
-import crawler.lease_result
-import crawler.reading.page_reading
-import crawler.reading.page_response
-import crawler.replay.relink
-import crawler.replay.replay
-import crawler.robots.robots_rules
-import crawler.robots.robots_txt
-import crawler.spiders.download_handler
-import crawler.spiders.spider_engine
-import crawler.spiders.visit
-import crawler.worker
-import storage.archive.archive_writer
-from crawler.reading.page_options import DEFAULT_OPTIONS
-from crawler.reading.page_response import HEAVY_PAGE_BYTES
-from crawler.wire.client import Client
-from crawler.worker import run_worker
-from frontier import Outcome
-from frontier.request_state import RequestState
-from storage.crawllog import log_line
-from storage.directory_store import DirectoryStore
-from storage.warc.records import read_records
+import thresher.crawler.lease_handler
+import thresher.crawler.lease_result
+import thresher.crawler.reading.page_reading
+import thresher.crawler.reading.page_response
+import thresher.crawler.replay.relink
+import thresher.crawler.replay.replay
+import thresher.crawler.robots.robots_rules
+import thresher.crawler.robots.robots_txt
+import thresher.crawler.spiders.download_handler
+import thresher.crawler.spiders.spider_engine
+import thresher.crawler.spiders.visit
+import thresher.crawler.worker
+import thresher.storage.archive.archive_writer
 from tests.crawler import crashing_parser
 from tests.crawler.crashing_parser import UnexpectedError, fail
 from tests.crawler.replay.test_replay_revisit import dead, recovered, settle_robots
 from tests.crawler.server import links, page
 from tests.crawler.spiders.spider_project import FOLLOW
+from thresher.crawler.reading.page_options import DEFAULT_OPTIONS
+from thresher.crawler.reading.page_response import HEAVY_PAGE_BYTES
+from thresher.crawler.wire.client import Client
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Outcome
+from thresher.frontier.request_state import RequestState
+from thresher.storage.crawllog import log_line
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.warc.records import read_records
 
 POISON = "POISON"
 PAGES = 6
@@ -103,23 +103,23 @@ def check(crawl, *, archived=True):
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        (crawler.lease_handler, "leased_response"),
-        (crawler.lease_handler, "judge_capture"),
-        (crawler.lease_handler, "read_page"),
-        (crawler.lease_handler, "decide_page"),
-        (crawler.reading.page_reading, "page_response"),
-        (crawler.reading.page_reading, "decode_content"),
-        (crawler.reading.page_reading, "mime_of"),
-        (crawler.reading.page_response, "mime_of"),
-        (crawler.lease_result, "decide_settlement"),
-        (crawler.lease_result, "_capture_metadata"),
-        (crawler.reading.page_reading, "to_utf8"),
-        (crawler.reading.page_reading, "detect_soft_error"),
-        (crawler.reading.page_reading, "sketch"),
-        (crawler.reading.page_reading, "extract_links"),
-        (crawler.reading.page_reading, "link_targets"),
-        (crawler.reading.page_reading, "rights"),
-        (crawler.lease_result, "settlement_for"),
+        (thresher.crawler.lease_handler, "leased_response"),
+        (thresher.crawler.lease_handler, "judge_capture"),
+        (thresher.crawler.lease_handler, "read_page"),
+        (thresher.crawler.lease_handler, "decide_page"),
+        (thresher.crawler.reading.page_reading, "page_response"),
+        (thresher.crawler.reading.page_reading, "decode_content"),
+        (thresher.crawler.reading.page_reading, "mime_of"),
+        (thresher.crawler.reading.page_response, "mime_of"),
+        (thresher.crawler.lease_result, "decide_settlement"),
+        (thresher.crawler.lease_result, "_capture_metadata"),
+        (thresher.crawler.reading.page_reading, "to_utf8"),
+        (thresher.crawler.reading.page_reading, "detect_soft_error"),
+        (thresher.crawler.reading.page_reading, "sketch"),
+        (thresher.crawler.reading.page_reading, "extract_links"),
+        (thresher.crawler.reading.page_reading, "link_targets"),
+        (thresher.crawler.reading.page_reading, "rights"),
+        (thresher.crawler.lease_result, "settlement_for"),
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
@@ -135,12 +135,12 @@ def test_an_exception_costs_one_page(crawl, web, poison, caplog, where, name):
 
 @pytest.mark.parametrize("where", [HEAVY_PAGE_BYTES, 0], ids=["heavy", "orphan"])
 def test_an_exception_in_the_page_process_costs_one_page(crawl, web, monkeypatch, where):
-    monkeypatch.setattr(crawler.lease_handler, "read_and_decide", fail)
+    monkeypatch.setattr(thresher.crawler.lease_handler, "read_and_decide", fail)
     if where:
         web.answers[f"/{POISON}"] = page(POISON + " " * where)
     else:
         is_heavy = property(lambda response: POISON.encode() in response.body)
-        monkeypatch.setattr(crawler.reading.page_response.PageResponse, "is_heavy", is_heavy)
+        monkeypatch.setattr(thresher.crawler.reading.page_response.PageResponse, "is_heavy", is_heavy)
     seed(crawl, web)
     run_worker(crawl.config("w"))
     check(crawl)
@@ -163,7 +163,7 @@ def test_an_exception_before_the_response_costs_one_page(crawl, web, monkeypatch
 
 
 def test_an_exception_over_a_stored_request_state_costs_one_page(crawl, web, poison):
-    poison(crawler.lease_handler, "conditional_headers")
+    poison(thresher.crawler.lease_handler, "conditional_headers")
     web.answers[f"/{POISON}"] = page("x")
     known = RequestState(etag=POISON, digest="x", date_ms=1)
     crawl.seed(*(f"{web.url}/{number}" for number in range(PAGES)))
@@ -173,7 +173,7 @@ def test_an_exception_over_a_stored_request_state_costs_one_page(crawl, web, poi
 
 
 def test_a_record_that_cannot_be_written_costs_one_page(crawl, web, poison):
-    poison(storage.archive.archive_writer, "capture_records")
+    poison(thresher.storage.archive.archive_writer, "capture_records")
     seed(crawl, web)
     run_worker(crawl.config("w"))
     assert crawl.stats.reasons == {"failed:no_record": 1}
@@ -185,7 +185,7 @@ def test_a_full_disk_ends_the_worker(crawl, web, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(crawler.lease_handler, "decide_page", full)
+    monkeypatch.setattr(thresher.crawler.lease_handler, "decide_page", full)
     seed(crawl, web)
     with pytest.raises(OSError, match="No space left"):
         run_worker(crawl.config("w"))
@@ -195,7 +195,7 @@ def test_a_full_disk_ends_the_worker(crawl, web, monkeypatch):
 @pytest.mark.parametrize("name", ["parse_rules", "decode_content", "redirect_target"])
 def test_a_robots_txt_whose_reading_raises_forbids_its_pages_and_is_archived(crawl, web, monkeypatch, name):
     web.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
-    monkeypatch.setattr(crawler.robots.robots_txt, name, fail)
+    monkeypatch.setattr(thresher.crawler.robots.robots_txt, name, fail)
     seed(crawl, web)
     run_worker(crawl.config("w"))
     assert crawl.stats.is_drained
@@ -209,7 +209,7 @@ def test_a_robots_txt_whose_reading_raises_forbids_its_pages_and_is_archived(cra
 
 def test_rules_that_raise_for_a_page_cost_that_page(crawl, web, poison):
     web.answers["/robots.txt"] = page("User-agent: *\nDisallow: /x", kind="text/plain")
-    poison(crawler.robots.robots_rules.ParsedRobots, "allows")
+    poison(thresher.crawler.robots.robots_rules.ParsedRobots, "allows")
     seed(crawl, web)
     run_worker(crawl.config("w"))
     assert crawl.stats.is_drained
@@ -220,7 +220,7 @@ def test_rules_that_raise_for_a_page_cost_that_page(crawl, web, poison):
 def test_a_sitemap_whose_reading_raises_fails(crawl, web, monkeypatch):
     web.answers["/robots.txt"] = page("Sitemap: /map.xml", kind="text/plain")
     web.answers["/map.xml"] = page("<urlset/>", kind="text/xml")
-    monkeypatch.setattr(crawler.reading.page_reading, "read_sitemap", fail)
+    monkeypatch.setattr(thresher.crawler.reading.page_reading, "read_sitemap", fail)
     web.answers[f"/{POISON}"] = page("x")
     seed(crawl, web)
     run_worker(crawl.config("w"))
@@ -236,7 +236,7 @@ def test_a_page_whose_reading_raises_is_settled_by_a_recovery(crawl, web, monkey
     settle_robots(crawl)
     archive, _ = dead(crawl, "dead", pages=1)
     archive.seal()
-    monkeypatch.setattr(crawler.replay.replay, raises, fail)
+    monkeypatch.setattr(thresher.crawler.replay.replay, raises, fail)
     assert recovered(crawl) == 1
     assert crawl.stats.is_drained
     assert crawl.stats.reasons == {"failed:reading": 1}
@@ -247,7 +247,7 @@ def test_a_robots_txt_whose_reading_raises_is_settled_by_a_recovery(crawl, web, 
     crawl.seed(f"{web.url}/1")
     archive, _ = dead(crawl, "dead", pages=1)
     archive.seal()
-    monkeypatch.setattr(crawler.replay.replay, "_read_archived_hop", fail)
+    monkeypatch.setattr(thresher.crawler.replay.replay, "_read_archived_hop", fail)
     assert recovered(crawl) == 1
     assert lines(crawl)["robots.txt"].reason == "reading"
     run_worker(crawl.config("w"))
@@ -267,20 +267,20 @@ def test_a_frontier_is_rebuilt_from_an_archive_with_an_unreadable_page(crawl, si
     logged = {line.record: line for line in log_line.lines(store, crawl.name)}
 
     async def led(_):
-        found = crawler.replay.relink.archived_links(store, name, logged, options=DEFAULT_OPTIONS)
+        found = thresher.crawler.replay.relink.archived_links(store, name, logged, options=DEFAULT_OPTIONS)
         return sorted([each.url.text.removeprefix(site.url) async for some in found for each in some])
 
     assert crawl.ask(led) == ["/a", "/b"]
-    monkeypatch.setattr(crawler.replay.replay, "page_settlement", ends)
+    monkeypatch.setattr(thresher.crawler.replay.replay, "page_settlement", ends)
     assert crawl.ask(led) == ["/b"]
 
 
 @pytest.mark.parametrize(
     ("where", "name"),
     [
-        (crawler.spiders.download_handler, "scrapy_response"),
-        (crawler.spiders.spider_engine, "visit_result"),
-        (crawler.lease_handler, "decide_page"),
+        (thresher.crawler.spiders.download_handler, "scrapy_response"),
+        (thresher.crawler.spiders.spider_engine, "visit_result"),
+        (thresher.crawler.lease_handler, "decide_page"),
     ],
     ids=lambda each: each if isinstance(each, str) else each.__name__.rpartition(".")[2],
 )
@@ -306,7 +306,7 @@ class Browser:
 
 
 def test_an_exception_while_rendering_costs_one_page(crawl, web, monkeypatch):
-    monkeypatch.setattr(crawler.worker, "_renderer", lambda *_: Browser())
+    monkeypatch.setattr(thresher.crawler.worker, "_renderer", lambda *_: Browser())
     seed(crawl, web)
     run_worker(crawl.config("w"))
     check(crawl)

@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import CorruptData
-from crawler.log_entry import conclusion_line, discovery_from_line
-from crawler.machine.system import System
-from crawler.replay.outbox import OutboxRelay
-from crawler.replay.replay import recover
-from crawler.worker import run_worker
-from frontier import Discovery, FrontierSettlement, Outcome, Scope, canonicalize
-from frontier.request_state import RequestState
-from storage.archive.archive_writer import ArchiveWriter
-from storage.crawllog import log_line
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
-from storage.warc.records import read_records
 from tests.crawler.crawls.test_crawl import SPAWN, everybody, slowly, start, wait_for, web
 from tests.crawler.server import links, page, redirect
 from tests.storage.captures import RECORD_ID, capture
+from thresher.core import CorruptData
+from thresher.crawler.log_entry import conclusion_line, discovery_from_line
+from thresher.crawler.machine.system import System
+from thresher.crawler.replay.outbox import OutboxRelay
+from thresher.crawler.replay.replay import recover
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Discovery, FrontierSettlement, Outcome, Scope, canonicalize
+from thresher.frontier.request_state import RequestState
+from thresher.storage.archive.archive_writer import ArchiveWriter
+from thresher.storage.crawllog import log_line
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
+from thresher.storage.warc.records import read_records
 
 BROKEN = page("", status="500 Internal Server Error")
 
@@ -180,7 +180,7 @@ def test_no_record_reaches_the_disk_before_its_line(tmp_path):
 
 def test_the_outbox_is_logged_when_it_is_full_or_old(crawl, monkeypatch):
     store, now = DirectoryStore(crawl.root), [0.0]
-    monkeypatch.setattr("crawler.replay.outbox.BATCH_PAGES", 20)
+    monkeypatch.setattr("thresher.crawler.replay.outbox.BATCH_PAGES", 20)
 
     async def drop(frontier, urls):
         found = [canonicalize(url) for url in urls]

@@ -6,9 +6,10 @@ from zlib import crc32
 
 import pytest
 
-from extract.sketch import sketch
-from frontier import canonicalize
-from frontier.urls.novelty import (
+from tests.crawler import traps
+from thresher.extract.sketch import sketch
+from thresher.frontier import canonicalize
+from thresher.frontier.urls.novelty import (
     DOMAIN,
     HOST,
     TEMPLATE,
@@ -17,9 +18,8 @@ from frontier.urls.novelty import (
     update_ring,
     update_standings,
 )
-from frontier.urls.scope import registered_domain
-from frontier.urls.template import url_template
-from tests.crawler import traps
+from thresher.frontier.urls.scope import registered_domain
+from thresher.frontier.urls.template import url_template
 
 DISCOVERED = 3_000
 

@@ -5,14 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from frontier import Outcome
 from tests.crawler.server import page
+from thresher.frontier import Outcome
 
 CRAWLED = """
 import pickle, sys
 UNUSED = {"scrapy", "twisted", "sqlalchemy", "sqlmodel", "pydantic", "fasttext", "pypdfium2", "playwright", "ray"}
-import pipeline.fleet.crawl_command  # modules that the command itself imports
-from crawler.worker import run_worker
+import thresher.pipeline.fleet.crawl_command  # modules that the command itself imports
+from thresher.crawler.worker import run_worker
 run_worker(pickle.load(sys.stdin.buffer))
 print(*sorted({module.partition(".")[0] for module in sys.modules} & UNUSED))
 """

@@ -8,11 +8,11 @@ from itertools import pairwise
 import pytest
 from redis import Redis
 
-from crawler.worker import run_worker
-from frontier import Budget
 from tests.crawler.clock_leaps import hurry
 from tests.crawler.crawls.test_crawl import web
 from tests.crawler.server import links, page, spelled
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Budget
 
 
 def noting(site, answer):

@@ -4,9 +4,9 @@ from hashlib import sha256
 
 import pytest
 
-from crawler.worker import run_worker
 from tests.crawler.crawls.test_crawl import web
 from tests.crawler.server import Server, links, spelled
+from thresher.crawler.worker import run_worker
 
 MONTHS = (
     "January February March April May June July August September October November December".split()  # noqa: SIM905

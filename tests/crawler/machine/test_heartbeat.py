@@ -7,12 +7,12 @@ import time
 
 import pytest
 
-from core import Unavailable
-from crawler.machine.heartbeat import Heartbeat
-from crawler.replay.replay import recover
-from frontier import TakeoverError
-from storage.directory_store import DirectoryStore
 from tests.crawler.crawls.test_crawl import SPAWN, pages, slowly, wait_for, web
+from thresher.core import Unavailable
+from thresher.crawler.machine.heartbeat import Heartbeat
+from thresher.crawler.replay.replay import recover
+from thresher.frontier import TakeoverError
+from thresher.storage.directory_store import DirectoryStore
 
 
 class BeatRecorder:
@@ -119,7 +119,7 @@ async def test_a_worker_that_may_have_been_taken_over_stays_expired_and_sends_no
 
 
 def work(config):
-    from crawler.worker import run_worker
+    from thresher.crawler.worker import run_worker
 
     try:
         run_worker(config)

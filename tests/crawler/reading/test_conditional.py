@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from core import RecordRef
-from crawler.reading.conditional import conditional_headers, next_visit_state
-from crawler.reading.page_reading import page_response
-from crawler.worker import run_worker
-from frontier import Outcome
-from frontier.request_state import RequestState
-from storage.warc.cdxj import make_row
 from tests.crawler.server import page
 from tests.crawler.test_archive_filter import captured
 from tests.storage.captures import RECORD_ID
+from thresher.core import RecordRef
+from thresher.crawler.reading.conditional import conditional_headers, next_visit_state
+from thresher.crawler.reading.page_reading import page_response
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Outcome
+from thresher.frontier.request_state import RequestState
+from thresher.storage.warc.cdxj import make_row
 
 REF = RecordRef(file="f", offset=0, length=1, digest="sha1:X")
 GOOD = ['"v1"', 'W/"v1"', '"\xe9\xff"', "unquoted", '"a\tb"', "Sat, 01 Nov 2025 00:00:00 GMT"]

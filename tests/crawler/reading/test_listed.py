@@ -6,22 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from crawler.lease_result import LeaseResult, page_settlement
-from crawler.reading.page_reading import page_response
-from crawler.reading.sitemap import SitemapEntry
-from crawler.reading.sitemap_discoveries import MAX_INDEX_DEPTH, robots_sitemaps, sitemap_discoveries
-from crawler.replay.replay import recover
-from crawler.robots.robots_txt import RobotsRetry, with_timestamp
-from crawler.settler import settle_leases
-from crawler.worker import run_worker
-from frontier import Discovery, Fault, Kind, Outcome, Scope, canonicalize
-from frontier.request_state import RequestState
-from storage.archive.archive_writer import ArchiveWriter
-from storage.archive.record_ids import record_id
-from storage.directory_store import DirectoryStore
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import links, page, redirect
+from thresher.crawler.lease_result import LeaseResult, page_settlement
+from thresher.crawler.reading.page_reading import page_response
+from thresher.crawler.reading.sitemap import SitemapEntry
+from thresher.crawler.reading.sitemap_discoveries import MAX_INDEX_DEPTH, robots_sitemaps, sitemap_discoveries
+from thresher.crawler.replay.replay import recover
+from thresher.crawler.robots.robots_txt import RobotsRetry, with_timestamp
+from thresher.crawler.settler import settle_leases
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Discovery, Fault, Kind, Outcome, Scope, canonicalize
+from thresher.frontier.request_state import RequestState
+from thresher.storage.archive.archive_writer import ArchiveWriter
+from thresher.storage.archive.record_ids import record_id
+from thresher.storage.directory_store import DirectoryStore
 
 NOW = 1_700_000_000_000
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading.outcome import MAX_WAIT_MS, judge_failure, judge_response, retry_after_ms
-from frontier import Outcome
+from thresher.crawler.reading.outcome import MAX_WAIT_MS, judge_failure, judge_response, retry_after_ms
+from thresher.frontier import Outcome
 
 NOW = 1_700_000_000_000  # Tue, 14 Nov 2023 22:13:20 GMT
 

@@ -3,15 +3,15 @@ from dataclasses import replace
 
 import pytest
 
-from core import Capture
-from crawler.lease_result import page_settlement
-from crawler.reading.conditional import revisit_of
-from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.reading.page_reading import page_response
-from crawler.reading.redirect_chain import MAX_REDIRECTS
-from frontier import Fault, HostSwitch, Outcome, Scope, canonicalize
-from frontier.request_state import RequestState
 from tests.crawler.leases import lease
+from thresher.core import Capture
+from thresher.crawler.lease_result import page_settlement
+from thresher.crawler.reading.conditional import revisit_of
+from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from thresher.crawler.reading.page_reading import page_response
+from thresher.crawler.reading.redirect_chain import MAX_REDIRECTS
+from thresher.frontier import Fault, HostSwitch, Outcome, Scope, canonicalize
+from thresher.frontier.request_state import RequestState
 
 HTML = ("Content-Type", "text/html; charset=utf-8")
 

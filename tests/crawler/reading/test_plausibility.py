@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Url
-from crawler.lease_result import page_settlement
-from crawler.page_process import PageProcess
-from crawler.reading.page_reading import page_response
-from crawler.reading.plausibility import plausible
-from frontier import Discovery, Kind, Outcome, Scope, Settlement, canonicalize
-from isolation.worker_process import WorkerProcess
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import capture
 from tests.expect import expect
+from thresher.core import Url
+from thresher.crawler.lease_result import page_settlement
+from thresher.crawler.page_process import PageProcess
+from thresher.crawler.reading.page_reading import page_response
+from thresher.crawler.reading.plausibility import plausible
+from thresher.frontier import Discovery, Kind, Outcome, Scope, Settlement, canonicalize
+from thresher.isolation.worker_process import WorkerProcess
 
 HERE = lease("http://example.org/folder/", interval_s=60)
 LINK = Discovery(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading.redirect_chain import (
+from thresher.crawler.reading.redirect_chain import (
     BYTES,
     MAX_EXCHANGES,
     MAX_REDIRECTS,
@@ -12,7 +12,7 @@ from crawler.reading.redirect_chain import (
     append,
     decide,
 )
-from frontier import canonicalize
+from thresher.frontier import canonicalize
 
 
 def chain(*exchanges):

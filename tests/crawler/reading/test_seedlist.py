@@ -7,18 +7,18 @@ import tarfile
 import pytest
 import zstandard
 
-from crawler.lease_result import page_settlement
-from crawler.reading.page_options import PageOptions
-from crawler.reading.page_reading import leased_response, page_response
-from crawler.worker import run_worker
-from frontier import Outcome, Scope, canonicalize
-from frontier.request_state import RequestState
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_listed import xml
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import links, page, redirect
 from tests.shared import read_tar_file, shared_file
 from tests.storage.captures import RECORD_ID
+from thresher.crawler.lease_result import page_settlement
+from thresher.crawler.reading.page_options import PageOptions
+from thresher.crawler.reading.page_reading import leased_response, page_response
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Outcome, Scope, canonicalize
+from thresher.frontier.request_state import RequestState
 
 URLSET = '<?xml version="1.0"?><urlset><url><loc>http://example.org/a</loc></url></urlset>'
 RSS = '<rss version="2.0"><channel><link>http://example.org/</link><item><link>http://example.org/a</link></item></channel></rss>'

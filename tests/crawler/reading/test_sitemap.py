@@ -8,8 +8,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.reading import sitemap
-from crawler.reading.sitemap import (
+from tests.shared import read_tar_file, shared_file
+from thresher.crawler.reading import sitemap
+from thresher.crawler.reading.sitemap import (
     MAX_ENTRIES,
     MAX_TAGS,
     MAX_TOKEN_CHARS,
@@ -18,7 +19,6 @@ from crawler.reading.sitemap import (
     iterate_entries,
     read_sitemap,
 )
-from tests.shared import read_tar_file, shared_file
 
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 DAY_MS = 1_704_067_200_000  # 2024-01-01

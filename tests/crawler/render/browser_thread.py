@@ -4,18 +4,18 @@ import asyncio
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 
-from crawler.decode_budget import DecodeBudget
-from crawler.render.chromium.browser import start_browser
-from crawler.render.chromium.program import find_browser
-from crawler.render.subresource_cache import SubresourceCache
-from crawler.render.subresource_robots import Permission
-from crawler.render.subresources import HostLocks, SubresourceFetcher
-from crawler.render.tab import render
-from crawler.wire import acquire_at_once, utc_ms
-from frontier import canonicalize
 from tests.crawler.flat_settings import wire_client
 from tests.crawler.server import Server
 from tests.loop_thread import LoopThread
+from thresher.crawler.decode_budget import DecodeBudget
+from thresher.crawler.render.chromium.browser import start_browser
+from thresher.crawler.render.chromium.program import find_browser
+from thresher.crawler.render.subresource_cache import SubresourceCache
+from thresher.crawler.render.subresource_robots import Permission
+from thresher.crawler.render.subresources import HostLocks, SubresourceFetcher
+from thresher.crawler.render.tab import render
+from thresher.crawler.wire import acquire_at_once, utc_ms
+from thresher.frontier import canonicalize
 
 AGENT = "thresher/test (+mailto:test@example.org)"
 

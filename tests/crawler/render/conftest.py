@@ -2,9 +2,9 @@ import asyncio
 
 import pytest
 
-from core import InputError
-from crawler.render.chromium.browser import start_browser
-from crawler.render.chromium.program import find_browser
+from thresher.core import InputError
+from thresher.crawler.render.chromium.browser import start_browser
+from thresher.crawler.render.chromium.program import find_browser
 
 
 @pytest.fixture(scope="session")

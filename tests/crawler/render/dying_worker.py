@@ -3,8 +3,8 @@
 import os
 import signal
 
-from crawler import settler
-from crawler.worker import run_worker
+from thresher.crawler import settler
+from thresher.crawler.worker import run_worker
 
 
 def die_before_settling(config):

@@ -17,15 +17,15 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from core import InputError, Unavailable
-from crawler.render.chromium.browser import start_browser
-from crawler.render.chromium.directory import BrowserDirectory
-from crawler.render.chromium.processes import process_tree
-from crawler.worker import run_worker
-from frontier import Outcome
-from isolation import probe_confinement
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
 from tests.crawler.server import page
+from thresher.core import InputError, Unavailable
+from thresher.crawler.render.chromium.browser import start_browser
+from thresher.crawler.render.chromium.directory import BrowserDirectory
+from thresher.crawler.render.chromium.processes import process_tree
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Outcome
+from thresher.isolation import probe_confinement
 
 pytestmark = pytest.mark.usefixtures("chromium")
 SECRET = "s3cr3t-of-the-test"
@@ -160,9 +160,9 @@ def test_all_files_of_a_browser_lie_in_one_directory_that_is_removed_with_it(see
 
 KILLED = """
 import asyncio, os, signal
-from crawler.render.chromium.browser import start_browser
-from crawler.render.chromium.directory import BrowserDirectory
-from crawler.render.chromium.processes import kill, process_tree
+from thresher.crawler.render.chromium.browser import start_browser
+from thresher.crawler.render.chromium.directory import BrowserDirectory
+from thresher.crawler.render.chromium.processes import kill, process_tree
 
 async def killed():
     await (await start_browser({chromium!r}, sandbox={sandbox})).chromium.new_context()
@@ -196,7 +196,7 @@ def test_without_directory_locks_no_directory_counts_as_stale(temporary, monkeyp
     def lockless(*_):
         raise OSError(errno.EBADF, "Bad file descriptor")
 
-    monkeypatch.setattr("crawler.render.chromium.directory.fcntl.flock", lockless)
+    monkeypatch.setattr("thresher.crawler.render.chromium.directory.fcntl.flock", lockless)
     living = BrowserDirectory()
     BrowserDirectory().remove()
     assert list(temporary.iterdir()) == [living.path]
@@ -236,7 +236,7 @@ async def test_a_browser_runs_without_its_sandbox_if_the_user_says_so(without_na
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can lack what makes it another user")
 def test_root_that_cannot_become_nobody_is_refused_in_one_line(chromium):
     code = (
-        "import asyncio; from crawler.render.chromium.browser import start_browser; "
+        "import asyncio; from thresher.crawler.render.chromium.browser import start_browser; "
         f"asyncio.run(start_browser({chromium!r}, sandbox=True))"
     )
     words = [
@@ -250,7 +250,7 @@ def test_root_that_cannot_become_nobody_is_refused_in_one_line(chromium):
     ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("core.errors.InputError: crawler.render: ")
+    assert last.startswith("thresher.core.errors.InputError: crawler.render: ")
     assert "does not run as root" in last
     assert "crawler.browser_sandbox = false" in last
 

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from crawler.render.same_site import allows_credentialed_read, site
-from frontier import canonicalize
 from tests.crawler.flat_settings import wire_client
 from tests.crawler.nameserver import NameServer
 from tests.crawler.render.browser_thread import AGENT
 from tests.crawler.render.test_tab import said, script, shell
 from tests.crawler.server import Server, page, redirect
+from thresher.crawler.render.same_site import allows_credentialed_read, site
+from thresher.frontier import canonicalize
 
 PASSWORD = {"user": "bob", "password": "hunter2", "http": True}
 HOSTS = ("evil.test", "other.test", "intranet.test", "api.intranet.test")

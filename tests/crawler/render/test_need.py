@@ -5,8 +5,8 @@ import tarfile
 
 import pytest
 
-from crawler.render.render_need import render_need
 from tests.shared import read_tar_file, shared_file
+from thresher.crawler.render.render_need import render_need
 
 REACT = b"""<!doctype html><html lang="en"><head><meta charset="utf-8"/><title>React App</title>
 <script defer="defer" src="/static/js/main.8f2a.js"></script></head><body>

@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from crawler.reading.rendered_page import dom_id, report_id
-from crawler.render.chromium.processes import kill, process_tree
-from crawler.replay.replay import recover
-from crawler.worker import run_worker
-from pipeline.configuration import FiltersConfig
-from pipeline.engine import run_step
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.steps.process import parts, step, work
-from pipeline.terminal.progress import LineProgress
-from storage.archive.record_ids import record_id
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
 from tests.crawler.conftest import Crawl, redis  # noqa: F401 - a fixture
 from tests.crawler.render.dying_worker import die_before_settling
 from tests.crawler.render.test_tab import FROM_JSON, script, shell
 from tests.crawler.server import Server, page
 from tests.storage.reading import read
+from thresher.crawler.reading.rendered_page import dom_id, report_id
+from thresher.crawler.render.chromium.processes import kill, process_tree
+from thresher.crawler.replay.replay import recover
+from thresher.crawler.worker import run_worker
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.steps.process import parts, step, work
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.archive.record_ids import record_id
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
 
 SPAWN = multiprocessing.get_context("spawn")
 pytestmark = pytest.mark.usefixtures("chromium")
@@ -255,7 +255,7 @@ def unsealed(crawl):
 
 @pytest.mark.slow
 def test_old_browsers_are_replaced(crawl, site, monkeypatch):
-    monkeypatch.setattr("crawler.render.renderer.PAGES_A_BROWSER", 2)
+    monkeypatch.setattr("thresher.crawler.render.renderer.PAGES_A_BROWSER", 2)
     others = _children(os.getpid(), b"--remote-debugging-pipe")  # browsers of other tests
     site.fallback = lambda path: shell(f"document.body.append('{path}')") if path[1:].isdigit() else None
     crawl.seed(*(f"{site.url}/{number}" for number in range(5)))

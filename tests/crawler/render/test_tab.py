@@ -303,7 +303,7 @@ def _open(stage, path):
 
 
 def test_a_tab_that_takes_all_memory_costs_its_page_and_no_other(stage, monkeypatch):
-    monkeypatch.setattr("crawler.render.chromium.browser.TAB_BYTES", 400 << 20)
+    monkeypatch.setattr("thresher.crawler.render.chromium.browser.TAB_BYTES", 400 << 20)
     hoard = "const all = []; setInterval(() => all.push(new Uint8Array(32 << 20).fill(1)), 1)"
     bad, good = stage.run(_beside(stage, hoard))
     assert bad.report.problem == "render_memory"

@@ -5,15 +5,15 @@ import tracemalloc
 
 import pytest
 
-from crawler.replay.replay import recover
-from crawler.worker import run_worker
-from frontier import Outcome
-from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
-from storage.archive.record_ids import record_id
-from storage.directory_store import DirectoryStore
 from tests.crawler.crawls.test_crawl import archived, everybody
 from tests.crawler.flat_settings import wire_client
 from tests.crawler.server import page
+from thresher.crawler.replay.replay import recover
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Outcome
+from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
+from thresher.storage.archive.record_ids import record_id
+from thresher.storage.directory_store import DirectoryStore
 
 SAME = page('<a href="x">x</a>' + "the same text on both pages " * 60)
 """A body that leads elsewhere from each page that has it."""

@@ -7,8 +7,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.robots import robots_rules
-from crawler.robots.robots_rules import (
+from tests.shared import read_tar_file, shared_file
+from thresher.crawler.robots import robots_rules
+from thresher.crawler.robots.robots_rules import (
     MAX_LINE_LENGTH,
     MAX_ROBOTS_BYTES,
     MAX_STEPS,
@@ -17,7 +18,6 @@ from crawler.robots.robots_rules import (
     request_path,
     whole_lines,
 )
-from tests.shared import read_tar_file, shared_file
 
 
 def allowed(text, path, product="thresher"):

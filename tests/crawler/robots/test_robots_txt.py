@@ -4,10 +4,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from crawler.connectivity.address_limiter import AddressLimiter
-from crawler.reading.outcome import MAX_WAIT_MS
-from crawler.robots.robots_rules import MAX_ROBOTS_BYTES, parse_rules
-from crawler.robots.robots_txt import (
+from tests.crawler.flat_settings import wire_client
+from tests.crawler.leases import lease, robots_frontier
+from tests.crawler.reading.test_page_reading import capture
+from tests.crawler.server import Server, page, redirect
+from tests.expect import expect
+from thresher.crawler.connectivity.address_limiter import AddressLimiter
+from thresher.crawler.reading.outcome import MAX_WAIT_MS
+from thresher.crawler.robots.robots_rules import MAX_ROBOTS_BYTES, parse_rules
+from thresher.crawler.robots.robots_txt import (
     ATTEMPTS,
     STALE_MS,
     UNREACHABLE_MS,
@@ -22,13 +27,8 @@ from crawler.robots.robots_txt import (
     use_stale_rules,
     with_timestamp,
 )
-from crawler.wire import Postponement
-from frontier import CrawlSettings, Fault, Kind, RobotsRecord, canonicalize
-from tests.crawler.flat_settings import wire_client
-from tests.crawler.leases import lease, robots_frontier
-from tests.crawler.reading.test_page_reading import capture
-from tests.crawler.server import Server, page, redirect
-from tests.expect import expect
+from thresher.crawler.wire import Postponement
+from thresher.frontier import CrawlSettings, Fault, Kind, RobotsRecord, canonicalize
 
 NOW = 1_700_000_000_000
 
@@ -226,7 +226,7 @@ async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_
     async def sleep(seconds):
         slept.append(seconds)
 
-    monkeypatch.setattr("crawler.robots.robots_txt.asyncio.sleep", sleep)
+    monkeypatch.setattr("thresher.crawler.robots.robots_txt.asyncio.sleep", sleep)
     async with Server({"/third": rules("User-agent: *\nDisallow: /private")}).serve() as server:
         elsewhere = server.url.replace("127.0.0.1", "localhost")
         server.answers["/robots.txt"] = redirect(f"{elsewhere}/second")
@@ -383,7 +383,7 @@ def test_a_crawl_delay_is_clamped(text, expected):
 
 
 async def test_rules_of_many_hosts_are_cached_up_to_a_size_and_read_again(monkeypatch):
-    monkeypatch.setattr("crawler.robots.robots_txt._MAX_BYTES", 50_000)
+    monkeypatch.setattr("thresher.crawler.robots.robots_txt._MAX_BYTES", 50_000)
     body = with_timestamp(
         parse_rules(
             b"User-agent: *\n" + b"".join(b"Disallow: /*%d\n" % n for n in range(1_000)), "thresher"

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from crawler.lease_result import LeaseResult, settlement_for
-from crawler.reading.outcome import READING_FAILED
-from crawler.scheduling import lease_queue
-from crawler.scheduling.lease_queue import BATCH, RECOVERED_WAIT_MS, SMALL_BATCH, LeaseQueue
-from frontier import Discovery, canonicalize
 from tests.crawler.leases import lease
+from thresher.crawler.lease_result import LeaseResult, settlement_for
+from thresher.crawler.reading.outcome import READING_FAILED
+from thresher.crawler.scheduling import lease_queue
+from thresher.crawler.scheduling.lease_queue import BATCH, RECOVERED_WAIT_MS, SMALL_BATCH, LeaseQueue
+from thresher.frontier import Discovery, canonicalize
 
 SLOTS = 64
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.scheduling.scheduler import MAX_INTERVAL_S, MIN_INTERVAL_S, LeasePoll
+from thresher.crawler.scheduling.scheduler import MAX_INTERVAL_S, MIN_INTERVAL_S, LeasePoll
 
 NOW = 1_000.0
 

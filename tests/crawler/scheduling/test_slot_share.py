@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.scheduling.slot_share import (
+from tests.crawler.server import links, page
+from thresher.crawler.scheduling.slot_share import (
     MAX_IDLE_DOMAINS,
     MAX_WAIT_S,
     MIN_WAIT_S,
@@ -16,8 +17,7 @@ from crawler.scheduling.slot_share import (
     SLOW_S,
     SlotShares,
 )
-from crawler.worker import run_worker
-from tests.crawler.server import links, page
+from thresher.crawler.worker import run_worker
 
 SLOTS = 64
 

@@ -4,7 +4,7 @@ import json
 import textwrap
 from collections import Counter
 
-from crawler.spiders import SpiderSpec
+from thresher.crawler.spiders import SpiderSpec
 
 HEAD = """
 import asyncio

@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from core import InputError
-from crawler.scheduling.scheduler import Scheduler
-from crawler.spiders import blocking_watch, spider_engine
-from crawler.worker import run_worker
 from tests.crawler.crawls.test_crawl import SPAWN, pages
 from tests.crawler.server import links, page
 from tests.crawler.spiders.spider_project import Project, paths_of
+from thresher.core import InputError
+from thresher.crawler.scheduling.scheduler import Scheduler
+from thresher.crawler.spiders import blocking_watch, spider_engine
+from thresher.crawler.worker import run_worker
 
 BLOCKING = """
 import collections, itertools, re, time

@@ -4,12 +4,12 @@ import asyncio
 import socket
 from collections import Counter
 
-from crawler.worker import run_worker
-from frontier import Budget
 from tests.crawler.authority import Authority
 from tests.crawler.clock_leaps import hurry
 from tests.crawler.reading.test_page_reading import BLOCK
 from tests.crawler.server import Server, links, page, redirect
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Budget
 
 EVERY = """
 class Every(scrapy.Spider):

@@ -8,13 +8,13 @@ import scrapy.exceptions
 from scrapy.exceptions import IgnoreRequest
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from core.capture import Truncation
-from crawler.reading.outcome import judge_failure
-from crawler.spiders.spider_exceptions import spider_exception, truncation_exception
-from crawler.wire import FailureReason
-from frontier import Fault, Outcome
-from frontier.lease import FAULT_DETAILS
 from tests.end_to_end.conftest import ROOT
+from thresher.core.capture import Truncation
+from thresher.crawler.reading.outcome import judge_failure
+from thresher.crawler.spiders.spider_exceptions import spider_exception, truncation_exception
+from thresher.crawler.wire import FailureReason
+from thresher.frontier import Fault, Outcome
+from thresher.frontier.lease import FAULT_DETAILS
 
 GUIDE = (ROOT / "docs/guides/spiders.md").read_text(encoding="utf-8")
 DEAD = {

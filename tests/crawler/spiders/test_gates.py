@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from crawler.reading.page_options import PageOptions
-from crawler.replay.replay import recover
-from crawler.worker import run_worker
-from frontier import Discovery, Scope, canonicalize
-from storage.archive.archive_writer import ArchiveWriter
-from storage.archive.record_ids import record_id
-from storage.directory_store import DirectoryStore
 from tests.crawler.reading.test_page_reading import capture
 from tests.crawler.server import Server, links, page, redirect
+from thresher.crawler.reading.page_options import PageOptions
+from thresher.crawler.replay.replay import recover
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Discovery, Scope, canonicalize
+from thresher.storage.archive.archive_writer import ArchiveWriter
+from thresher.storage.archive.record_ids import record_id
+from thresher.storage.directory_store import DirectoryStore
 
 
 def gated(cookie="seen=1; Path=/", way="{path}"):

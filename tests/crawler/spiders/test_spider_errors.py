@@ -2,12 +2,12 @@
 
 import pytest
 
-from core import InputError
-from crawler.spiders import SpiderSpec
-from crawler.worker import run_worker
 from tests.crawler.crawls.test_crawl import pages
 from tests.crawler.server import links, page, redirect
 from tests.crawler.spiders.spider_project import FOLLOW, Project, paths_of
+from thresher.core import InputError
+from thresher.crawler.spiders import SpiderSpec
+from thresher.crawler.worker import run_worker
 
 
 def test_a_callback_that_raises_changes_only_the_reason_of_its_page(crawl, site, project, capfd):

@@ -1,9 +1,9 @@
 """Middlewares, pipelines and settings of a user take effect, over a real frontier and a real server."""
 
-from crawler.worker import run_worker
 from tests.crawler.clock_leaps import hurry
 from tests.crawler.crawls.test_crawl import archived, pages
 from tests.crawler.server import links, page
+from thresher.crawler.worker import run_worker
 
 
 def test_middlewares_pipelines_and_settings_of_the_user_take_effect(crawl, site, project):

@@ -9,12 +9,12 @@ import scrapy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import CorruptData, InputError
-from crawler.reading import redirect_chain
-from crawler.spiders.spider_request import SpiderRequest, decode_request, encode_request
-from crawler.spiders.visit import scrapy_request
-from frontier import request_state
 from tests.crawler.leases import lease
+from thresher.core import CorruptData, InputError
+from thresher.crawler.reading import redirect_chain
+from thresher.crawler.spiders.spider_request import SpiderRequest, decode_request, encode_request
+from thresher.crawler.spiders.visit import scrapy_request
+from thresher.frontier import request_state
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -6,9 +6,9 @@ import pytest
 import scrapy
 from scrapy.crawler import Crawler
 
-from core import InputError
-from crawler.spiders import SpiderSpec, spider_settings
-from crawler.spiders.feeds import lossy_feeds, worker_feeds
+from thresher.core import InputError
+from thresher.crawler.spiders import SpiderSpec, spider_settings
+from thresher.crawler.spiders.feeds import lossy_feeds, worker_feeds
 
 
 def crawler(**custom):

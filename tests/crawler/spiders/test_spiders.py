@@ -5,15 +5,15 @@ from collections import Counter
 
 import pytest
 
-from core import InputError
-from crawler.replay.replay import recover
-from crawler.worker import run_worker
-from frontier import Outcome
-from storage.directory_store import DirectoryStore
 from tests.crawler.crawls.test_crawl import everybody, pages, slowly, start, wait_for, web
 from tests.crawler.server import links, page, redirect
 from tests.crawler.spiders.spider_project import FOLLOW, Project, paths_of
 from tests.crawler.test_archive_filter import odd
+from thresher.core import InputError
+from thresher.crawler.replay.replay import recover
+from thresher.crawler.worker import run_worker
+from thresher.frontier import Outcome
+from thresher.storage.directory_store import DirectoryStore
 
 
 def test_callbacks_name_the_next_pages_and_their_items_are_in_the_feed(crawl, site, project):

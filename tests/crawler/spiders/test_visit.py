@@ -7,16 +7,6 @@ import scrapy
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
-from core import Capture
-from crawler.lease_handler import FetchResult
-from crawler.lease_result import LeaseResult, settlement_for
-from crawler.reading.outcome import PARSER_CRASH, Judgement, judge_failure
-from crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
-from crawler.spiders.delivery import delivery
-from crawler.spiders.visit import Visit, forbids_links, rejection_reason, visit_result
-from crawler.wire import FetchFailure, Postponement
-from frontier import Outcome, request_state
-from frontier.lease import Settlement
 from tests.crawler.lease_results import lease_result
 from tests.crawler.leases import lease
 from tests.crawler.reading.test_page_reading import BLOCK
@@ -24,6 +14,16 @@ from tests.crawler.spiders.test_spider_request import SPIDER
 from tests.crawler.test_archive_filter import captured
 from tests.expect import expect
 from tests.storage.captures import RECORD_ID
+from thresher.core import Capture
+from thresher.crawler.lease_handler import FetchResult
+from thresher.crawler.lease_result import LeaseResult, settlement_for
+from thresher.crawler.reading.outcome import PARSER_CRASH, Judgement, judge_failure
+from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from thresher.crawler.spiders.delivery import delivery
+from thresher.crawler.spiders.visit import Visit, forbids_links, rejection_reason, visit_result
+from thresher.crawler.wire import FetchFailure, Postponement
+from thresher.frontier import Outcome, request_state
+from thresher.frontier.lease import Settlement
 
 URL = "http://example.org/"
 REQUEST = scrapy.Request(URL)

@@ -5,10 +5,10 @@ import gzip
 
 import pytest
 
-from core import Capture, Unavailable
-from crawler.wire import FetchFailure
-from frontier import canonicalize
 from tests.crawler.server import Server, page
+from thresher.core import Capture, Unavailable
+from thresher.crawler.wire import FetchFailure
+from thresher.frontier import canonicalize
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -363,8 +363,8 @@ async def test_the_protocol_is_what_the_server_speaks(fetch, version):
 
 
 async def test_idle_connections_are_bounded_and_closed_after_a_while(client, monkeypatch):
-    monkeypatch.setattr("crawler.wire.http.pool.KEEP_ALIVE_S", 0.1)
-    monkeypatch.setattr("crawler.wire.http.pool.MAX_IDLE", 2)
+    monkeypatch.setattr("thresher.crawler.wire.http.pool.KEEP_ALIVE_S", 0.1)
+    monkeypatch.setattr("thresher.crawler.wire.http.pool.MAX_IDLE", 2)
     async with client() as http_client:
         for address in ("127.0.0.1", "127.0.0.2", "127.0.0.3"):
             async with Server({"/": page("x")}, address=address).serve() as server:

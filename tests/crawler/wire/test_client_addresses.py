@@ -4,10 +4,10 @@ from ipaddress import ip_address
 
 import pytest
 
-from core import Capture
-from crawler.wire import Postponement
-from frontier import canonicalize
 from tests.crawler.server import Server, page
+from thresher.core import Capture
+from thresher.crawler.wire import Postponement
+from thresher.frontier import canonicalize
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from core import InputError
-from crawler.wire.cookies import MAX_COOKIE_BYTES, MAX_COOKIES_PER_DOMAIN, CookieJar
-from crawler.wire.credentials import credentials, headers_for
-from crawler.wire.http.request import parse_target
-from frontier import canonicalize
 from tests.crawler.server import Server, page
+from thresher.core import InputError
+from thresher.crawler.wire.cookies import MAX_COOKIE_BYTES, MAX_COOKIES_PER_DOMAIN, CookieJar
+from thresher.crawler.wire.credentials import credentials, headers_for
+from thresher.crawler.wire.http.request import parse_target
+from thresher.frontier import canonicalize
 
 
 class Jar:

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.extraction import Extraction
-from extract.page.boxes import ParsedPage
-from extract.page.page_reader import read_page
-from extract.wikitext import extract as extract_wikitext
-from extract.writing.layout import markdown, plain
 from tests.expect import expect
+from thresher.extract.extraction import Extraction
+from thresher.extract.page.boxes import ParsedPage
+from thresher.extract.page.page_reader import read_page
+from thresher.extract.wikitext import extract as extract_wikitext
+from thresher.extract.writing.layout import markdown, plain
 
 KATEX = """<span class="katex"><span class="katex-mathml"><math><semantics><mrow><mi>E</mi></mrow>
 <annotation encoding="application/x-tex">E=mc^2</annotation></semantics></math></span><span class="katex-html" aria-hidden="true"><span>E</span>=mc2</span></span>"""

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.extraction import Extraction
-from extract.html import extract
-from extract.notation.inline_markdown import (
+from tests.expect import expect
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
+from thresher.extract.notation.inline_markdown import (
     CODE,
     EMPHASIS,
     ENDS,
@@ -18,11 +19,10 @@ from extract.notation.inline_markdown import (
     code_span,
     write_inline,
 )
-from extract.page.boxes import ParsedPage
-from extract.page.page_reader import read_page
-from extract.wikitext import extract as extract_wikitext
-from extract.writing.layout import markdown, plain
-from tests.expect import expect
+from thresher.extract.page.boxes import ParsedPage
+from thresher.extract.page.page_reader import read_page
+from thresher.extract.wikitext import extract as extract_wikitext
+from thresher.extract.writing.layout import markdown, plain
 
 
 def written(html):

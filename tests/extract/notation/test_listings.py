@@ -2,10 +2,10 @@
 
 import pytest
 
-from extract.page.boxes import ParsedPage
-from extract.page.page_reader import read_page
-from extract.writing.layout import markdown, plain
 from tests.expect import expect
+from thresher.extract.page.boxes import ParsedPage
+from thresher.extract.page.page_reader import read_page
+from thresher.extract.writing.layout import markdown, plain
 
 CODE = "def lamp():\n\n    return 1"
 SYNTAX_HIGHLIGHTER = """<div id="h1"><div class="syntaxhighlighter python"><div class="toolbar"><span>

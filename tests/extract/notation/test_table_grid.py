@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.extraction import Extraction
-from extract.notation.table_grid import MAX_GROWTH, SEPARATOR, Cell, expand_spans, read_span
-from extract.page.boxes import ParsedPage
-from extract.page.page_reader import read_page
-from extract.wikitext import extract as extract_wikitext
-from extract.writing.layout import markdown, plain
 from tests.expect import expect
+from thresher.extract.extraction import Extraction
+from thresher.extract.notation.table_grid import MAX_GROWTH, SEPARATOR, Cell, expand_spans, read_span
+from thresher.extract.page.boxes import ParsedPage
+from thresher.extract.page.page_reader import read_page
+from thresher.extract.wikitext import extract as extract_wikitext
+from thresher.extract.writing.layout import markdown, plain
 
 SPANS = """<table><tr><th rowspan=2>Year<th colspan=2>Sales</tr><tr><th>North<th>South</tr>
 <tr><td rowspan=2>2019<td>1<td>2</tr><tr><td>3<td></tr><tr><td colspan=3>Figures of the harbour</tr>

@@ -2,10 +2,10 @@
 
 import pytest
 
-from extract.extraction import Extraction
-from extract.html import extract
 from tests.expect import expect
 from tests.extract.page.test_content import ARTICLE, SENTENCES, TITLE, chosen
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
 
 REPLIES = "".join(
     f"<div><p>{each} That is what my uncle says, too.</p></div><p>Posted by: Reader {n} at January {n}, 2012 10:1{n} PM</p>"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.boxes import DEEPEST, MAX_ELEMENTS, ParsedPage
-from extract.page.page_reader import read_page
 from tests.expect import expect
+from thresher.extract.page.boxes import DEEPEST, MAX_ELEMENTS, ParsedPage
+from thresher.extract.page.page_reader import read_page
 
 PIECES = (
     "<p>", "</p>", "<div class='comments'>", "</div>", "<ul><li>", "</ul>", "<table><tr><td>", "<td>", "</table>", "<pre>", "</pre>",

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.boxes import ParsedPage
-from extract.page.content import choose_content
-from extract.page.page_reader import read_page
 from tests.expect import expect
+from thresher.extract.page.boxes import ParsedPage
+from thresher.extract.page.content import choose_content
+from thresher.extract.page.page_reader import read_page
 
 TITLE = "The harbour in winter"
 SENTENCES = (

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.boxes import ParsedPage
-from extract.page.page_kind import kind_by_contents, page_kind
-from extract.page.page_reader import read_page
 from tests.expect import expect
+from thresher.extract.page.boxes import ParsedPage
+from thresher.extract.page.page_kind import kind_by_contents, page_kind
+from thresher.extract.page.page_reader import read_page
 
 URL = "https://example.org/2020/a-page"
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from extract.extraction import Extraction
-from extract.html import extract
 from tests.expect import expect
 from tests.extract.page.test_content import ARTICLE, SENTENCES, TITLE, chosen, page
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
 
 NAVIGATION = "<nav><a href=a>Home</a> <a href=b>Boats</a></nav>"
 FOOTER = (

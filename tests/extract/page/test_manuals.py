@@ -2,9 +2,9 @@
 
 import pytest
 
-from extract.extraction import Extraction
-from extract.html import extract
 from tests.expect import expect
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
 
 AROUND = (
     "<nav><ul><li><a href=a>Start</a><li><a href=b>Next chapter of the manual</a></ul></nav>",

@@ -2,9 +2,9 @@
 
 import pytest
 
-from extract.extraction import Extraction
-from extract.html import extract
 from tests.expect import expect
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
 
 MANUAL = "<meta name=generator content='Docutils 0.19'><title>open - Filer</title>"
 TEXT = "<p>Opens a file of this name, and returns the file, which is to be shut.</p>"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from extract.extraction import Extraction
-from extract.html import extract
 from tests.expect import expect
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
 
 POSTS = (
     "Has anybody seen the ice in the harbour, and how thick is it by now?",

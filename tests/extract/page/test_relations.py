@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from extract.extraction import Extraction
-from extract.html import extract
 from tests.expect import expect
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "html"
 PAGES = sorted(GOLDEN.glob("*.html"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.class_hints import ALWAYS_UNLIKELY, DOUBTFUL, LIKELY, LONGEST, _hints, class_hints
+from thresher.extract.page.class_hints import ALWAYS_UNLIKELY, DOUBTFUL, LIKELY, LONGEST, _hints, class_hints
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from extract.extraction import Extraction
-from extract.html import extract
 from tests.expect import expect
 from tests.extract.page.test_content import ARTICLE, SENTENCES
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
 
 TEASER = f"<p>{SENTENCES[0]}</p>"
 BODY = "\n".join(SENTENCES)

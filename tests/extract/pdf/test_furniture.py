@@ -2,10 +2,10 @@
 
 import pytest
 
-from extract.pdf.furniture import remove_furniture
-from extract.pdf.page_text import Line, PdfPageText
 from tests.extract.pdf.paper import at
 from tests.extract.pdf.test_pdf_text import read
+from thresher.extract.pdf.furniture import remove_furniture
+from thresher.extract.pdf.page_text import Line, PdfPageText
 
 BODY = [
     f"Chapter {name} tells of the {what} and of nothing else, as every other does."

@@ -2,9 +2,9 @@
 
 import pytest
 
-from extract.pdf.hyphens import join_hyphenated, lexicon
 from tests.extract.pdf.paper import at
 from tests.extract.pdf.test_pdf_text import read
+from thresher.extract.pdf.hyphens import join_hyphenated, lexicon
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import zlib
 import pytest
 from pypdfium2 import PdfDocument
 
-from extract import Skip
-from extract.pdf import PdfExtraction, extract
 from tests.extract.pdf.paper import Scan, at, glyphs, make_pdf, pdf_file, stream
+from thresher.extract import Skip
+from thresher.extract.pdf import PdfExtraction, extract
 
 TEXT = (
     "The keeper of the lighthouse wrote in his book that the wind",

@@ -10,8 +10,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.pdf.quality import is_garbled, normal
 from tests.shared import shared_file
+from thresher.extract.pdf.quality import is_garbled, normal
 
 TEXT = "The keeper of the lighthouse wrote in his book that the wind had turned to the north and that three ships passed"
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.pdf.page_text import Line, Word
-from extract.pdf.pdf_lines import build_lines
-from extract.pdf.reading_order import reading_order
 from tests.extract.pdf.paper import at, glyphs
 from tests.extract.pdf.test_pdf_text import TEXT, read
+from thresher.extract.pdf.page_text import Line, Word
+from thresher.extract.pdf.pdf_lines import build_lines
+from thresher.extract.pdf.reading_order import reading_order
 
 LEFT = (
     "On the left the first column",

@@ -14,9 +14,9 @@ from collections import Counter
 import pytest
 import zstandard
 
-from extract import Skip
-from extract.pdf import extract
 from tests.shared import read_tar_file, shared_file
+from thresher.extract import Skip
+from thresher.extract.pdf import extract
 
 pytestmark = pytest.mark.shared
 

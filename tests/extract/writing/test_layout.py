@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extract.page.boxes import Block, Box, ParsedPage
-from extract.page.page_reader import read_page
-from extract.writing.layout import markdown, plain
-from extract.writing.page_tables import MAX_CELL_CHARACTERS
 from tests.expect import expect
+from thresher.extract.page.boxes import Block, Box, ParsedPage
+from thresher.extract.page.page_reader import read_page
+from thresher.extract.writing.layout import markdown, plain
+from thresher.extract.writing.page_tables import MAX_CELL_CHARACTERS
 
 
 def blocks(html):

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from filters.dedup import changes
-from filters.dedup.dedup_rows import KINDS, RowTypes, converted, locate
-from filters.dedup.zsets import SIGN, Rows, identity, total
+from thresher.filters.dedup import changes
+from thresher.filters.dedup.dedup_rows import KINDS, RowTypes, converted, locate
+from thresher.filters.dedup.zsets import SIGN, Rows, identity, total
 
 
 class MemoryIndex:

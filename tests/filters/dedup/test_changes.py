@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from filters.dedup.decisions import MAX_LEADERS, decide_buckets
-from filters.dedup.dedup_rows import converted, locate, row_types
-from filters.dedup.zsets import SIGN, identity, sort_order, starts_of, total
 from tests.filters.dedup.memory_index import MemoryIndex
+from thresher.filters.dedup.decisions import MAX_LEADERS, decide_buckets
+from thresher.filters.dedup.dedup_rows import converted, locate, row_types
+from thresher.filters.dedup.zsets import SIGN, identity, sort_order, starts_of, total
 
 BANDS, ROWS = 3, 2
 PERMUTATIONS = BANDS * ROWS

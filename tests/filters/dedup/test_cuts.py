@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.dedup.cuts import cuts, new_characters
-from filters.edits import apply
+from thresher.filters.dedup.cuts import cuts, new_characters
+from thresher.filters.edits import apply
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from filters.dedup.clusters import cluster_sizes
-from filters.dedup.dedup_rows import row_types
-from filters.dedup.document_rows import TableFacts, band_rows, document_rows
-from filters.dedup.signature import PERMUTATIONS, minhash, text_hash
 from tests.filters.dedup.memory_index import MemoryIndex
 from tests.shared import shared_file
+from thresher.filters.dedup.clusters import cluster_sizes
+from thresher.filters.dedup.dedup_rows import row_types
+from thresher.filters.dedup.document_rows import TableFacts, band_rows, document_rows
+from thresher.filters.dedup.signature import PERMUTATIONS, minhash, text_hash
 
 VOCABULARY = [f"word{n}" for n in range(30)]
 TEXTS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=40).map(" ".join)

@@ -8,8 +8,8 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.dedup import repeat_units
-from filters.dedup.repeat_units import (
+from thresher.filters.dedup import repeat_units
+from thresher.filters.dedup.repeat_units import (
     filter_counts,
     is_same_block,
     is_same_passage,

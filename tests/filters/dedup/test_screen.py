@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError
-from filters.dedup.bloom_filter import BloomFilter
-from filters.dedup.screen import Screen
+from thresher.core import InputError
+from thresher.filters.dedup.bloom_filter import BloomFilter
+from thresher.filters.dedup.screen import Screen
 
 
 def keys(count, seed):

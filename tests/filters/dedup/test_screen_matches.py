@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from filters.dedup import screen_matches
-from filters.dedup.bloom_filter import BloomFilter
-from filters.dedup.dedup_rows import row_types
-from filters.dedup.document_rows import TableFacts, band_rows, document_rows, text_rows
-from filters.dedup.signature import all_band_keys, band_keys, minhash, text_hash
-from filters.dedup.zsets import total
-from storage.tables import Signatures
+from thresher.filters.dedup import screen_matches
+from thresher.filters.dedup.bloom_filter import BloomFilter
+from thresher.filters.dedup.dedup_rows import row_types
+from thresher.filters.dedup.document_rows import TableFacts, band_rows, document_rows, text_rows
+from thresher.filters.dedup.signature import all_band_keys, band_keys, minhash, text_hash
+from thresher.filters.dedup.zsets import total
+from thresher.storage.tables import Signatures
 
 PERMUTATIONS, BANDS, ROWS, FEWEST = 112, 14, 8, 79
 TYPES = row_types(2, PERMUTATIONS)

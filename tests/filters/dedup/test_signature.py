@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.dedup.signature import (
+from thresher.filters.dedup.signature import (
     EMPTY_HASH,
     MAX_WORD,
     PERMUTATIONS,
@@ -34,9 +34,7 @@ def test_case_width_and_white_space_make_no_other_text():
 
 
 def test_the_numbers_do_not_depend_on_the_process():
-    program = (
-        "from filters.dedup.signature import minhash; print(minhash('one two three four five six').tolist())"
-    )
+    program = "from thresher.filters.dedup.signature import minhash; print(minhash('one two three four five six').tolist())"
     made = {
         subprocess.run(
             [sys.executable, "-c", program],

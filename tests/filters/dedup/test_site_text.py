@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from filters.dedup.dedup_rows import row_types
-from filters.dedup.document_rows import TableFacts, band_rows, document_rows, site_hash
-from filters.dedup.signature import PERMUTATIONS, sign
-from filters.dedup.site_text import COPY, OWN_TEXT, UNCLEAR, resemblances, site_text
 from tests.filters.dedup.memory_index import MemoryIndex
+from thresher.filters.dedup.dedup_rows import row_types
+from thresher.filters.dedup.document_rows import TableFacts, band_rows, document_rows, site_hash
+from thresher.filters.dedup.signature import PERMUTATIONS, sign
+from thresher.filters.dedup.site_text import COPY, OWN_TEXT, UNCLEAR, resemblances, site_text
 
 TYPES = row_types(1, PERMUTATIONS)
 FACTS = TableFacts(table=1, source="main", source_rank=0)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.rules.c4 import C4
-from filters.rules.fineweb import FineWeb
-from filters.text import AnalyzedText
+from thresher.filters.rules.c4 import C4
+from thresher.filters.rules.fineweb import FineWeb
+from thresher.filters.text import AnalyzedText
 
 SENTENCE = "This is a sentence that says something about number {}."
 

@@ -8,15 +8,15 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError
-from filters.judge import judge
-from filters.models.language import LanguagePrediction
-from filters.ngrams import REPEATED_LENGTHS, TOP_LENGTHS
-from filters.rules.dclm import DclmRepetition
-from filters.rules.gopher import GopherQuality, GopherRepetition
-from filters.rules.presets import preset_rules
-from filters.text import AnalyzedText
 from tests.shared import shared_file
+from thresher.core import InputError
+from thresher.filters.judge import judge
+from thresher.filters.models.language import LanguagePrediction
+from thresher.filters.ngrams import REPEATED_LENGTHS, TOP_LENGTHS
+from thresher.filters.rules.dclm import DclmRepetition
+from thresher.filters.rules.gopher import GopherQuality, GopherRepetition
+from thresher.filters.rules.presets import preset_rules
+from thresher.filters.text import AnalyzedText
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in ("nd", "rt", "lk", "mp")]
 
@@ -137,9 +137,9 @@ def test_texts_of_a_few_words_are_dropped_as_datatrove_drops_them():
 
 
 def test_a_large_text_is_measured_up_to_a_million_tokens(monkeypatch):
-    monkeypatch.setattr("filters.text.MAX_NUMBERED", 500)
-    monkeypatch.setattr("filters.rules.gopher.MAX_NUMBERED", 500)
-    monkeypatch.setattr("filters.text.PIECE", 1000)
+    monkeypatch.setattr("thresher.filters.text.MAX_NUMBERED", 500)
+    monkeypatch.setattr("thresher.filters.rules.gopher.MAX_NUMBERED", 500)
+    monkeypatch.setattr("thresher.filters.text.PIECE", 1000)
     once, twice = prose(480), f"{prose(480)} {prose(480)}"
     assert repetition(once) is None
     assert repetition(twice) is None

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from filters.edits import apply
-from filters.judge import judge
-from filters.models.language import LanguagePrediction
-from filters.rules.chosen_rules import RULES
-from filters.rules.presets import PRESETS, preset_rules
-from filters.text import AnalyzedText
 from tests.filters.odd_texts import LARGE, ODD
+from thresher.filters.edits import apply
+from thresher.filters.judge import judge
+from thresher.filters.models.language import LanguagePrediction
+from thresher.filters.rules.chosen_rules import RULES
+from thresher.filters.rules.presets import PRESETS, preset_rules
+from thresher.filters.text import AnalyzedText
 
 
 def verdict(body, rules, language="en"):
@@ -40,8 +40,8 @@ def test_every_preset_judges_an_odd_text(name, preset):
 
 PROGRAM = """
 import resource, sys, time
-from filters.rules.chosen_rules import RULES
-from filters.text import AnalyzedText
+from thresher.filters.rules.chosen_rules import RULES
+from thresher.filters.text import AnalyzedText
 from tests.filters.odd_texts import LARGE, ODD
 text = eval(sys.argv[1])
 for kind in RULES.values():

@@ -2,12 +2,12 @@
 
 import pytest
 
-from filters.rules.addresses import UrlWords
-from filters.rules.boilerplate import Boilerplate
-from filters.rules.code_lines import CodeLines
-from filters.rules.lengths import Length
-from filters.rules.presets import preset_rules
-from filters.text import AnalyzedText
+from thresher.filters.rules.addresses import UrlWords
+from thresher.filters.rules.boilerplate import Boilerplate
+from thresher.filters.rules.code_lines import CodeLines
+from thresher.filters.rules.lengths import Length
+from thresher.filters.rules.presets import preset_rules
+from thresher.filters.text import AnalyzedText
 
 
 def text(body="", url="", language="en"):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from core import InputError
-from filters.rules.chosen_rules import RULES
-from filters.rules.fineweb import FineWeb
-from filters.rules.gopher import GopherRepetition
-from filters.rules.own_rules import own_rule
-from filters.rules.presets import measurement_names, preset_recipe, preset_rules
-from filters.text import AnalyzedText
+from thresher.core import InputError
+from thresher.filters.rules.chosen_rules import RULES
+from thresher.filters.rules.fineweb import FineWeb
+from thresher.filters.rules.gopher import GopherRepetition
+from thresher.filters.rules.own_rules import own_rule
+from thresher.filters.rules.presets import measurement_names, preset_recipe, preset_rules
+from thresher.filters.text import AnalyzedText
 
 MODULE = """
 from thresher import Finding

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from filters.rules.dclm import DclmQuality, DclmRepetition
-from filters.rules.dclm_urls import DclmUrls
-from filters.rules.dclm_words import count_runs, segmented
-from filters.rules.presets import preset_rules
-from filters.rules.refinedweb import RefinedWebLines
-from filters.text import AnalyzedText
+from thresher.filters.rules.dclm import DclmQuality, DclmRepetition
+from thresher.filters.rules.dclm_urls import DclmUrls
+from thresher.filters.rules.dclm_words import count_runs, segmented
+from thresher.filters.rules.presets import preset_rules
+from thresher.filters.rules.refinedweb import RefinedWebLines
+from thresher.filters.text import AnalyzedText
 
 PROSE = "the boats lay on the stones until the rain came back and that was that"
 

@@ -1,7 +1,7 @@
 """Settings that have every signal measured."""
 
-from filters.signals.pseudonyms import KINDS
-from filters.signals.signal_settings import PerplexityModel, SignalSettings
+from thresher.filters.signals.pseudonyms import KINDS
+from thresher.filters.signals.signal_settings import PerplexityModel, SignalSettings
 
 EVERY_SIGNAL = SignalSettings(
     licenses=("CC-BY",),

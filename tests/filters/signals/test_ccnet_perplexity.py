@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from filters.signals.kenlm_file import load_pieces, load_scorer
-from filters.signals.perplexity import (
+from thresher.filters.signals.kenlm_file import load_pieces, load_scorer
+from thresher.filters.signals.perplexity import (
     MAX_PERPLEXITY,
     PerplexityRule,
     normalized,
@@ -13,11 +13,11 @@ from filters.signals.perplexity import (
     piece_lines,
     piece_perplexity,
 )
-from filters.signals.signal_settings import BucketEnds, PerplexityModel
-from filters.text import AnalyzedText
-from filters.training import piece_training
-from filters.training.kneser_ney import train_perplexity
-from filters.training.piece_training import train_pieces
+from thresher.filters.signals.signal_settings import BucketEnds, PerplexityModel
+from thresher.filters.text import AnalyzedText
+from thresher.filters.training import piece_training
+from thresher.filters.training.kneser_ney import train_perplexity
+from thresher.filters.training.piece_training import train_pieces
 
 CORPUS = [f"The cat sat on the mat in room {n}, and the dog ran to the river." for n in range(60)]
 

@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
-from filters.models.fasttext_layout import CENTROIDS, labels
-from filters.training.classifier_training import TrainingOptions, train_classifier
+from thresher.filters.models.fasttext_layout import CENTROIDS, labels
+from thresher.filters.training.classifier_training import TrainingOptions, train_classifier
 
 HEADER = struct.Struct("<2i12id3iqq")
 PLACES = {

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from bench.filters.labelled.license_set import SET
-from filters.signals.licenses import LicenseRule, page_license, stated_license_url, statements
-from filters.text import AnalyzedText
+from thresher.filters.signals.licenses import LicenseRule, page_license, stated_license_url, statements
+from thresher.filters.text import AnalyzedText
 
 
 def analyzed(text: str, license_: str = "") -> AnalyzedText:

@@ -9,22 +9,24 @@ import numpy as np
 import pytest
 import zstandard
 
-from filters.models.fasttext_layout import labels
-from filters.signals.benchmark_texts import texts_of
-from filters.signals.classifier_rule import ClassifierRule
-from filters.signals.contamination import (
+from tests.filters.signals.every_signal import EVERY_SIGNAL
+from tests.shared import shared_file
+from thresher.filters.models.fasttext_layout import labels
+from thresher.filters.signals.benchmark_texts import texts_of
+from thresher.filters.signals.classifier_rule import ClassifierRule
+from thresher.filters.signals.contamination import (
     ContaminationRule,
     benchmark_hashes,
     decode_hashes,
     encode_hashes,
     ngram_hashes,
 )
-from filters.signals.fasttext_file import load_classifier, load_predictor, model_input
-from filters.signals.kenlm_file import load_scorer
-from filters.signals.perplexity import MAX_PERPLEXITY, PerplexityRule, model_lines, perplexity
-from filters.signals.signal_rules import signal_rules
-from filters.signals.signal_settings import PerplexityModel
-from filters.signals.word_lists import (
+from thresher.filters.signals.fasttext_file import load_classifier, load_predictor, model_input
+from thresher.filters.signals.kenlm_file import load_scorer
+from thresher.filters.signals.perplexity import MAX_PERPLEXITY, PerplexityRule, model_lines, perplexity
+from thresher.filters.signals.signal_rules import signal_rules
+from thresher.filters.signals.signal_settings import PerplexityModel
+from thresher.filters.signals.word_lists import (
     LIST_NAME,
     Phrases,
     WordListRule,
@@ -32,12 +34,10 @@ from filters.signals.word_lists import (
     encode_lists,
     parse_list,
 )
-from filters.text import AnalyzedText
-from filters.thresholds import relaxed, thresholds_of
-from filters.training.classifier_training import TrainingOptions, train_classifier
-from filters.training.kneser_ney import train_perplexity
-from tests.filters.signals.every_signal import EVERY_SIGNAL
-from tests.shared import shared_file
+from thresher.filters.text import AnalyzedText
+from thresher.filters.thresholds import relaxed, thresholds_of
+from thresher.filters.training.classifier_training import TrainingOptions, train_classifier
+from thresher.filters.training.kneser_ney import train_perplexity
 
 SMALL = TrainingOptions(dimensions=8, buckets=1000, epochs=10)
 
@@ -179,7 +179,7 @@ def test_a_long_text_is_read_piece_by_piece_with_the_same_result(monkeypatch: py
     text = analyzed(" ".join(f"word{n % 400} bad word" for n in range(300)) + f" {QUESTION}" * 5 + "x" * 300)
     rules = (contamination_rule([QUESTION]), lists_rule({"": ["bad"]}))
     whole = [rule(text).measurements for rule in rules]
-    monkeypatch.setattr("filters.text.MAX_PLAIN", 400)
+    monkeypatch.setattr("thresher.filters.text.MAX_PLAIN", 400)
     assert [rule(text).measurements for rule in rules] == whole
 
 

@@ -7,19 +7,19 @@ import sys
 
 import pytest
 
-from filters.edits import apply
-from filters.signals.contamination import KnownHashes, benchmark_hashes
-from filters.signals.fasttext_file import load_classifier
-from filters.signals.kenlm_file import load_pieces, load_scorer
-from filters.signals.signal_rules import signal_rules
-from filters.signals.signal_settings import BucketEnds, PerplexityModel, SignalSettings
-from filters.signals.word_lists import Phrases
-from filters.text import AnalyzedText, Rule
-from filters.training.classifier_training import TrainingOptions, train_classifier
-from filters.training.kneser_ney import train_perplexity
-from filters.training.piece_training import train_pieces
 from tests.filters.odd_texts import LARGE, ODD
 from tests.filters.signals.every_signal import EVERY_SIGNAL
+from thresher.filters.edits import apply
+from thresher.filters.signals.contamination import KnownHashes, benchmark_hashes
+from thresher.filters.signals.fasttext_file import load_classifier
+from thresher.filters.signals.kenlm_file import load_pieces, load_scorer
+from thresher.filters.signals.signal_rules import signal_rules
+from thresher.filters.signals.signal_settings import BucketEnds, PerplexityModel, SignalSettings
+from thresher.filters.signals.word_lists import Phrases
+from thresher.filters.text import AnalyzedText, Rule
+from thresher.filters.training.classifier_training import TrainingOptions, train_classifier
+from thresher.filters.training.kneser_ney import train_perplexity
+from thresher.filters.training.piece_training import train_pieces
 
 
 class Files:
@@ -82,7 +82,7 @@ def test_every_signal_measures_an_odd_text(signals, name, language):
 
 PROGRAM = """
 import resource, sys, time
-from filters.text import AnalyzedText
+from thresher.filters.text import AnalyzedText
 from tests.filters.signals.test_odd_signals import every_signal
 signals = every_signal()
 text = eval(sys.argv[1])

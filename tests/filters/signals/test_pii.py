@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.filters.labelled.pii_set import NEGATIVES, labelled_set
-from filters.edits import apply
-from filters.signals.pii import PiiMasking
-from filters.signals.pseudonyms import KINDS, key_id, replacement
-from filters.text import AnalyzedText
+from thresher.filters.edits import apply
+from thresher.filters.signals.pii import PiiMasking
+from thresher.filters.signals.pseudonyms import KINDS, key_id, replacement
+from thresher.filters.text import AnalyzedText
 
 KEY = b"sixteen bytes or more"
 

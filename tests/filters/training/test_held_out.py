@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from filters.training.held_out import auc, confusion, is_held_out, quality
+from thresher.filters.training.held_out import auc, confusion, is_held_out, quality
 
 
 def test_a_split_follows_from_the_text_alone_and_has_its_size():

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 import kenlm
 import pytest
 
-from filters.training.kneser_ney import FALLBACK, train_perplexity
+from thresher.filters.training.kneser_ney import FALLBACK, train_perplexity
 
 WORDS = [f"w{n}" for n in range(20)]
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import CorruptData, InputError
-from frontier import Discovery, Scope, canonicalize
-from frontier.codec.entries import decode_entry, encode_entry, entry_number
-from frontier.page_key import discovery_hash
-from frontier.request_state import RequestState
-from frontier.urls.novelty import is_let_through
-from frontier.urls.template import url_template
+from thresher.core import CorruptData, InputError
+from thresher.frontier import Discovery, Scope, canonicalize
+from thresher.frontier.codec.entries import decode_entry, encode_entry, entry_number
+from thresher.frontier.page_key import discovery_hash
+from thresher.frontier.request_state import RequestState
+from thresher.frontier.urls.novelty import is_let_through
+from thresher.frontier.urls.template import url_template
 
 URLS = st.builds(
     lambda scheme, host, port, path: canonicalize(f"{scheme}://{host}{port}/{path}"),

@@ -13,7 +13,8 @@ from itertools import count, pairwise
 import pytest
 from redis.crc import key_slot
 
-from frontier import (
+from tests.frontier.valkey_cluster import wait_until
+from thresher.frontier import (
     CrawlSettings,
     Discovery,
     Frontier,
@@ -26,11 +27,10 @@ from frontier import (
     canonicalize,
     crawl_names,
 )
-from frontier.link.call import Link
-from frontier.link.cluster import ClusterLink
-from frontier.link.connect import connect
-from frontier.link.partition import ON_A_CLUSTER, Partitions
-from tests.frontier.valkey_cluster import wait_until
+from thresher.frontier.link.call import Link
+from thresher.frontier.link.cluster import ClusterLink
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.partition import ON_A_CLUSTER, Partitions
 
 DELAY_MS = 200
 LEASE_MS = 20_000

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from redis.asyncio.connection import parse_url
 
-from core import InputError, Unavailable
-from frontier.link.cluster import ClusterLink, SlotMap
-from frontier.link.connect import connect
-from frontier.link.redis_client import redis_client
-from frontier.link.single import SingleLink
 from tests.frontier.valkey_cluster import valkey
+from thresher.core import InputError, Unavailable
+from thresher.frontier.link.cluster import ClusterLink, SlotMap
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.redis_client import redis_client
+from thresher.frontier.link.single import SingleLink
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_map_says_who_has_a_slot_and_who_has_replicas():
     "said", [b"%1\r\n*0\r\n:1\r\n", b"*2\r\n:1\r\n+x\r\n", b"HTTP/1.1 400 Bad Request\r\n\r\n", b":1\r\n"]
 )
 async def test_a_program_that_answers_nonsense_is_not_taken_for_a_server(said, monkeypatch):
-    monkeypatch.setattr("frontier.link.redis_client.REPLY_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("thresher.frontier.link.redis_client.REPLY_TIMEOUT_S", 0.5)
 
     async def answer(reader, writer):
         while await reader.read(1 << 16):

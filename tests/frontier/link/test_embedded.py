@@ -13,11 +13,11 @@ import pytest
 from redis import Redis
 from redis.asyncio.connection import parse_url
 
-from core import Unavailable
-from frontier import CrawlSettings, Frontier, Kind, Outcome, Settlement
-from frontier.link.embedded import embedded_server
-from frontier.link.redis_client import redis_client
-from frontier.link.single import SingleLink
+from thresher.core import Unavailable
+from thresher.frontier import CrawlSettings, Frontier, Kind, Outcome, Settlement
+from thresher.frontier.link.embedded import embedded_server
+from thresher.frontier.link.redis_client import redis_client
+from thresher.frontier.link.single import SingleLink
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -56,7 +56,7 @@ def said_by(process):
 def user(directory: Path) -> subprocess.Popen:
     """Another process that uses the server until it is killed or its standard input ends."""
     code = (
-        "import sys; from pathlib import Path; from frontier.link.embedded import embedded_server\n"
+        "import sys; from pathlib import Path; from thresher.frontier.link.embedded import embedded_server\n"
         "with embedded_server(Path(sys.argv[1])) as address: print(address, flush=True); sys.stdin.read()"
     )
     return subprocess.Popen(
@@ -140,7 +140,7 @@ def test_a_last_write_that_was_cut_is_dropped_and_the_rest_kept(tmp_path: Path):
 
 
 def test_a_server_that_lost_its_socket_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("frontier.link.embedded._DEAF_POLLS", 5)
+    monkeypatch.setattr("thresher.frontier.link.embedded._DEAF_POLLS", 5)
     with embedded_server(tmp_path) as address:
         direct(address).set("k", "v")
         lost = pid(tmp_path)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core import Unavailable
-from frontier.link.call import Call
 from tests.frontier.links import CODE, TAGS, Writers, echo, open_link, other_than
 from tests.frontier.valkey_cluster import valkey, wait_until
+from thresher.core import Unavailable
+from thresher.frontier.link.call import Call
 
 # Replicas
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from core import Unavailable
-from frontier.link.call import Call, Link
-from frontier.link.cluster import ClusterLink
-from frontier.link.redis_client import redis_client
-from frontier.link.single import SingleLink
 from tests.frontier.links import CODE, TAGS, Writers, echo, open_link
 from tests.frontier.valkey_cluster import ValkeyServer, valkey
+from thresher.core import Unavailable
+from thresher.frontier.link.call import Call, Link
+from thresher.frontier.link.cluster import ClusterLink
+from thresher.frontier.link.redis_client import redis_client
+from thresher.frontier.link.single import SingleLink
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ async def test_where_nothing_answers_patience_ends(tmp_path: Path):
 async def test_a_server_that_says_nothing_is_called_again_while_there_is_patience(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("frontier.link.redis_client.REPLY_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("thresher.frontier.link.redis_client.REPLY_TIMEOUT_S", 0.2)
     with valkey(tmp_path / "0") as member:
         async with open_link(member, patience_s=0.1) as link, open_link(member, patience_s=0.1) as later:
             await link.open(CODE)
@@ -181,7 +181,7 @@ async def test_a_server_that_says_nothing_is_called_again_while_there_is_patienc
 async def test_a_server_that_answers_while_the_client_is_stopped_is_not_taken_for_silent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("frontier.link.redis_client.REPLY_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("thresher.frontier.link.redis_client.REPLY_TIMEOUT_S", 0.5)
     with valkey(tmp_path / "0") as member:
         async with open_link(member, patience_s=0.1) as link:
             await link.open(CODE)

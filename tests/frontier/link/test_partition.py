@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redis.crc import key_slot
 
-from frontier.link.partition import Partitions, crawl_call
+from thresher.frontier.link.partition import Partitions, crawl_call
 
 NUMBERS = st.integers(1, 200)
 

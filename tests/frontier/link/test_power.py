@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from frontier import Frontier, HostRelease, Outcome, Settlement
-from frontier.link.connect import connect
-from storage.directory_store import DirectoryStore
 from tests.frontier.power_loss import PowerLossLink, PowerLossServer
+from thresher.frontier import Frontier, HostRelease, Outcome, Settlement
+from thresher.frontier.link.connect import connect
+from thresher.storage.directory_store import DirectoryStore
 
 MS = 1_000_000
 

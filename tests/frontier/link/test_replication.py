@@ -2,7 +2,7 @@
 
 import pytest
 
-from frontier.link.replication import ALONE_S, Replication, grace_s
+from thresher.frontier.link.replication import ALONE_S, Replication, grace_s
 
 MASTER = b"# Replication\r\nrole:master\r\nconnected_slaves:%d\r\n%smaster_replid:8f\r\n"
 NODE_TIMEOUT_MS = 2_000

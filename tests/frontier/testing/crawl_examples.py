@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from frontier import (
+from tests.frontier.contract import HOUR, MINUTE, SECOND
+from thresher.frontier import (
     Discovery,
     Fault,
     HostSwitch,
@@ -17,8 +18,7 @@ from frontier import (
     WorkerReport,
     canonicalize,
 )
-from frontier.request_state import RequestState
-from tests.frontier.contract import HOUR, MINUTE, SECOND
+from thresher.frontier.request_state import RequestState
 
 WORKERS = ("v", "w")
 ORIGINS = ("http://a.test", "https://a.test", "http://b.test:81", "http://www.b.test")

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from frontier import HostRelease, Kind, Outcome
-from frontier.robots_record import LARGE
 from tests.frontier import contract
 from tests.frontier.contract import DAY, HOUR, MINUTE, numbered
+from thresher.frontier import HostRelease, Kind, Outcome
+from thresher.frontier.robots_record import LARGE
 
 budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 SMALL_RULES = b"Disallow: /private"

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
-from frontier import Discovery, Kind, Outcome, Scope, Settlement, canonicalize
 from tests.frontier.contract import HOUR
 from tests.frontier.fixed_clock import Clock, memory_crawl, server_crawl
 from tests.frontier.testing.crawl_examples import policies
 from tests.frontier.testing.twin_crawls import ALL, ALWAYS, Machine, plain
+from thresher.frontier import Discovery, Kind, Outcome, Scope, Settlement, canonicalize
 
 _serial = count()
 

@@ -11,8 +11,6 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from frontier import Budget, Fault, HostRelease, Kind, Outcome, RestoredPage, Settlement, TakeoverError
-from frontier.testing.memory_frontier import MemoryFrontier
 from tests.expect import expect
 from tests.frontier.contract import DAY, HOUR, MINUTE, SECOND
 from tests.frontier.fixed_clock import Clock, memory_crawl, paced, server_crawl
@@ -29,6 +27,17 @@ from tests.frontier.testing.crawl_examples import (
     spans,
     workers,
 )
+from thresher.frontier import (
+    Budget,
+    Fault,
+    HostRelease,
+    Kind,
+    Outcome,
+    RestoredPage,
+    Settlement,
+    TakeoverError,
+)
+from thresher.frontier.testing.memory_frontier import MemoryFrontier
 
 _serial = count()
 

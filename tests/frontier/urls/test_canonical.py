@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from frontier import InvalidUrl, canonicalize
 from tests.shared import shared_file
+from thresher.frontier import InvalidUrl, canonicalize
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from frontier import InvalidUrl, canonicalize
-from frontier.urls.canonical import MAX_LENGTH
-from frontier.urls.link_targets import link_target, link_targets
-from frontier.urls.trap import trap_reason
+from thresher.frontier import InvalidUrl, canonicalize
+from thresher.frontier.urls.canonical import MAX_LENGTH
+from thresher.frontier.urls.link_targets import link_target, link_targets
+from thresher.frontier.urls.trap import trap_reason
 
 PAGE = "http://example.org/a/b/page.html?q=1"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontier.urls.novelty import (
+from thresher.frontier.urls.novelty import (
     DOMAIN,
     HOST,
     RECOVERY_CREDIT,

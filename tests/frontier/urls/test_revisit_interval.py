@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontier.urls.revisit_interval import MAX_INTERVAL_S, MIN_INTERVAL_S, next_interval_s
+from thresher.frontier.urls.revisit_interval import MAX_INTERVAL_S, MIN_INTERVAL_S, next_interval_s
 
 INTERVALS = st.integers(MIN_INTERVAL_S, MAX_INTERVAL_S)
 

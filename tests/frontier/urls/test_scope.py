@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from core import InputError
-from frontier import InvalidUrl, Scope, canonicalize
-from frontier.urls.scope import registered_domain
 from tests.shared import shared_file
+from thresher.core import InputError
+from thresher.frontier import InvalidUrl, Scope, canonicalize
+from thresher.frontier.urls.scope import registered_domain
 
 SEED = canonicalize("https://docs.example.co.uk:8443/guide/start.html?x=/y/")
 

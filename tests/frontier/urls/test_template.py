@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontier import InvalidUrl, canonicalize
-from frontier.urls.template import url_template
+from thresher.frontier import InvalidUrl, canonicalize
+from thresher.frontier.urls.template import url_template
 
 
 def made_by(*raws):

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontier import InvalidUrl, canonicalize
-from frontier.urls.trap import trap_reason
 from tests.shared import shared_file
+from thresher.frontier import InvalidUrl, canonicalize
+from thresher.frontier.urls.trap import trap_reason
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from itertools import count
 import pytest
 from redis.asyncio import Redis
 
-from core import CorruptData
-from frontier import (
+from tests.frontier.power_loss import PowerLossServer
+from thresher.core import CorruptData
+from thresher.frontier import (
     CrawlSettings,
     Discovery,
     Frontier,
@@ -20,10 +21,9 @@ from frontier import (
     Settlement,
     canonicalize,
 )
-from frontier.link.call import Link
-from frontier.link.connect import connect
-from frontier.verbs import journal as journals
-from tests.frontier.power_loss import PowerLossServer
+from thresher.frontier.link.call import Link
+from thresher.frontier.link.connect import connect
+from thresher.frontier.verbs import journal as journals
 
 HELD_BACK_MS = 1_500  # lua/state/clock.lua: HOLD_MS
 DAY = 24 * 3_600_000

@@ -2,8 +2,10 @@
 
 import pytest
 
-from core import InputError
-from frontier import (
+from tests.frontier import contract
+from tests.frontier.contract import HOUR, MINUTE, SECOND, numbered
+from thresher.core import InputError
+from thresher.frontier import (
     Fault,
     Hold,
     HostState,
@@ -15,8 +17,6 @@ from frontier import (
     UrlState,
     canonicalize,
 )
-from tests.frontier import contract
-from tests.frontier.contract import HOUR, MINUTE, SECOND, numbered
 
 budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from redis.asyncio import Redis
 
-from frontier import Frontier, HostRelease, Kind, Outcome, Settlement, TakeoverError
+from thresher.frontier import Frontier, HostRelease, Kind, Outcome, Settlement, TakeoverError
 
 
 async def test_a_worker_is_alive_from_its_first_heartbeat_for_as_long_as_the_last_one_says(frontier):

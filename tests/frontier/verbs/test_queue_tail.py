@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import CorruptData
-from frontier import Frontier, HostRelease, Outcome, Scope, Settlement
-from frontier.link.connect import connect
 from tests.examples import few_examples
 from tests.frontier.shelf import Shelf
+from thresher.core import CorruptData
+from thresher.frontier import Frontier, HostRelease, Outcome, Scope, Settlement
+from thresher.frontier.link.connect import connect
 
 _serial = count()
 
@@ -108,7 +108,7 @@ async def test_a_keeper_that_dies_before_it_told_the_frontier_leaves_an_object_a
     await tail.spill()
     assert len(set(await drained(frontier, grants(frontier), tail))) == 400
     shelf.age = 3_600_000
-    monkeypatch.setattr("frontier.verbs.queue_tail.SEGMENT_RETENTION_S", -1)
+    monkeypatch.setattr("thresher.frontier.verbs.queue_tail.SEGMENT_RETENTION_S", -1)
     await tail.sweep()
     assert not shelf.objects
 
@@ -163,7 +163,7 @@ async def test_a_segment_is_deleted_some_time_after_the_last_of_its_runs_was_rea
     assert await tail.sweep() == 0
     await drained(frontier, grants(frontier), tail)
     assert await tail.sweep() == 0
-    monkeypatch.setattr("frontier.verbs.queue_tail.SEGMENT_RETENTION_S", -1)
+    monkeypatch.setattr("thresher.frontier.verbs.queue_tail.SEGMENT_RETENTION_S", -1)
     assert await tail.sweep() == 1
     assert await tail.sweep() == 0
     assert not shelf.objects
@@ -181,7 +181,7 @@ async def test_a_dropped_host_has_no_tail(
     told = await brought_back(frontier, tail)
     assert {page.discovery.url.text for page in told} == {f"http://a.test/{i}" for i in range(400)}
     assert {(page.outcome, page.reason) for page in told} == {("refused", "dropped")}
-    monkeypatch.setattr("frontier.verbs.queue_tail.SEGMENT_RETENTION_S", -1)
+    monkeypatch.setattr("thresher.frontier.verbs.queue_tail.SEGMENT_RETENTION_S", -1)
     assert await tail.sweep() == 1
 
 

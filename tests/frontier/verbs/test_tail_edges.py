@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from redis.asyncio import Redis
 
-from frontier.verbs.queue_tail import _segment
 from tests.frontier.counters import checked
 from tests.frontier.settlements import settled
 from tests.frontier.shelf import Shelf
+from thresher.frontier.verbs.queue_tail import _segment
 
 HOUR = 3_600_000
 
@@ -96,6 +96,6 @@ async def test_a_spill_that_is_sent_twice_is_done_once(one, found, redis, monkey
     await checked(one, redis)
     shelf = Shelf(age=HOUR)
     shelf.put(name, segment)
-    monkeypatch.setattr("frontier.verbs.queue_tail.SEGMENT_RETENTION_S", -1)
+    monkeypatch.setattr("thresher.frontier.verbs.queue_tail.SEGMENT_RETENTION_S", -1)
     await one.tail(shelf).sweep()
     assert shelf.objects  # 128 pages lie there

@@ -1,9 +1,9 @@
 """The frontier returns pages that it settled without a worker until they are logged, with all that a retry needs."""
 
-from frontier import Fault, Outcome, Scope
-from frontier.request_state import RequestState
 from tests.frontier import contract
 from tests.frontier.contract import HOUR, SECOND, numbered
+from thresher.frontier import Fault, Outcome, Scope
+from thresher.frontier.request_state import RequestState
 
 budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from core import InputError
-from pipeline.commands.app import app
-from pipeline.commands.options import PROJECT_VARIABLE
+from thresher.core import InputError
+from thresher.pipeline.commands.app import app
+from thresher.pipeline.commands.options import PROJECT_VARIABLE
 
 ROOT = Path(__file__).resolve().parents[3]
 

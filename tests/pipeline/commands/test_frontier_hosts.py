@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from frontier import Hold, HostState
-from pipeline.commands.frontier_hosts import host_body, host_lines
+from thresher.frontier import Hold, HostState
+from thresher.pipeline.commands.frontier_hosts import host_body, host_lines
 
 NOW = datetime(2026, 11, 22, 4, 15, 10, tzinfo=UTC)
 

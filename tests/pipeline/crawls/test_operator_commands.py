@@ -7,16 +7,16 @@ import re
 
 import pytest
 
-from core import InputError
-from frontier import CrawlSettings, Frontier
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
-from pipeline import configuration
-from pipeline.commands import results
-from pipeline.crawls import operator_commands, yields
-from pipeline.crawls.barred_scope import barred_scope
-from pipeline.crawls.seed import BATCH, SeedPlan, parse_revisit, seed_file
-from pipeline.open_project import OpenProject
+from thresher.core import InputError
+from thresher.frontier import CrawlSettings, Frontier
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline import configuration
+from thresher.pipeline.commands import results
+from thresher.pipeline.crawls import operator_commands, yields
+from thresher.pipeline.crawls.barred_scope import barred_scope
+from thresher.pipeline.crawls.seed import BATCH, SeedPlan, parse_revisit, seed_file
+from thresher.pipeline.open_project import OpenProject
 
 URLS = (
     "http://a.example.org/1",

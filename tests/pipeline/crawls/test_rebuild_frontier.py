@@ -9,21 +9,21 @@ import time
 import pytest
 from redis import Redis
 
-from core import CorruptData, InputError
-from crawler.replay import restore
-from crawler.replay.restore import LinkScope
-from frontier import Discovery, Scope, canonicalize
-from frontier.link.embedded import embedded_server
-from pipeline.crawls.rebuild_frontier import RebuildPlan, rebuild_frontier
-from pipeline.crawls.retry import RetryPlan as Retry
-from pipeline.crawls.retry import add_retries
-from pipeline.integrity.verify import delete_damaged_logs, repair, verify_storage
-from pipeline.terminal.progress import LineProgress
-from storage.crawllog.log_line import UNLOGGED
-from storage.storage_id import ensure_storage_id
 from tests.crawler.server import Server, links, page, redirect
 from tests.crawler.spiders.test_gates import gated
 from tests.pipeline.crawl_projects import ask, crawl_in_process, project_at, run_crawl, seed_urls
+from thresher.core import CorruptData, InputError
+from thresher.crawler.replay import restore
+from thresher.crawler.replay.restore import LinkScope
+from thresher.frontier import Discovery, Scope, canonicalize
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline.crawls.rebuild_frontier import RebuildPlan, rebuild_frontier
+from thresher.pipeline.crawls.retry import RetryPlan as Retry
+from thresher.pipeline.crawls.retry import add_retries
+from thresher.pipeline.integrity.verify import delete_damaged_logs, repair, verify_storage
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.crawllog.log_line import UNLOGGED
+from thresher.storage.storage_id import ensure_storage_id
 
 BROKEN = page("broken", status="500 Internal Server Error")
 WEB = {
@@ -312,7 +312,7 @@ def test_leftovers_of_a_killed_crawl_are_taken_up_first(tmp_path, redis):
     with site.in_thread():
         project = project_at(tmp_path, redis)
         seed_urls(project, f"{site.url}/x")
-        command = [sys.executable, "-m", "pipeline", "crawl", "--project", str(tmp_path)]
+        command = [sys.executable, "-m", "thresher", "crawl", "--project", str(tmp_path)]
         process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
         while len(site.requests) < 60:
             time.sleep(0.01)

@@ -9,17 +9,17 @@ from typer.testing import CliRunner
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from core import Document, InputError, RecordRef, Verdict, document_id
-from frontier import canonicalize
-from pipeline.commands.app import app
-from pipeline.crawls.refetch import TRUNCATED, refetch_truncated, truncated_urls, write_urls
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.open_project import OpenProject
-from pipeline.steps.process import parts, step
-from storage import tables
-from storage.manifest import Manifest, put_output, seal
-from storage.warc.cdxj import read as read_cdxj
+from thresher.core import Document, InputError, RecordRef, Verdict, document_id
+from thresher.frontier import canonicalize
+from thresher.pipeline.commands.app import app
+from thresher.pipeline.crawls.refetch import TRUNCATED, refetch_truncated, truncated_urls, write_urls
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.steps.process import parts, step
+from thresher.storage import tables
+from thresher.storage.manifest import Manifest, put_output, seal
+from thresher.storage.warc.cdxj import read as read_cdxj
 
 URLS = [
     f"https://example.org/{name}" for name in ("whole.html", "cut.html", "cut.pdf", "broken.pdf", "scan.pdf")

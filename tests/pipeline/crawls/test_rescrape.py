@@ -7,16 +7,16 @@ from datetime import datetime
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from core import InputError
-from frontier import Discovery, Frontier, Scope, canonicalize
-from frontier.link.connect import connect
-from pipeline.crawls.rescrape import RescrapePlan, add_rescrapes
-from pipeline.fleet.crawl_call import CrawlLimits
-from pipeline.fleet.crawl_command import crawl
-from pipeline.integrity.verify import verify_storage
-from pipeline.open_project import OpenProject
-from pipeline.terminal.progress import LineProgress
 from tests.crawler.server import Server, links, page
+from thresher.core import InputError
+from thresher.frontier import Discovery, Frontier, Scope, canonicalize
+from thresher.frontier.link.connect import connect
+from thresher.pipeline.crawls.rescrape import RescrapePlan, add_rescrapes
+from thresher.pipeline.fleet.crawl_call import CrawlLimits
+from thresher.pipeline.fleet.crawl_command import crawl
+from thresher.pipeline.integrity.verify import verify_storage
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.terminal.progress import LineProgress
 
 TOML = """
 [project]

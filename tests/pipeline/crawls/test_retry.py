@@ -4,15 +4,15 @@ import socket
 
 import pytest
 
-from core import InputError
-from frontier import Scope
-from frontier.link.embedded import embedded_server
-from pipeline.crawls.rescrape import RescrapePlan as Rescrape
-from pipeline.crawls.rescrape import add_rescrapes
-from pipeline.crawls.retry import RetryPlan, add_retries
-from storage.crawllog import log_line
 from tests.crawler.server import Server, links, page, redirect
 from tests.pipeline.crawl_projects import ask, crawl_in_process, project_at, seed_urls
+from thresher.core import InputError
+from thresher.frontier import Scope
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline.crawls.rescrape import RescrapePlan as Rescrape
+from thresher.pipeline.crawls.rescrape import add_rescrapes
+from thresher.pipeline.crawls.retry import RetryPlan, add_retries
+from thresher.storage.crawllog import log_line
 
 REFUSED = page("no", "WWW-Authenticate: Basic", status="401 Unauthorized")
 BROKEN = page("broken", status="500 Internal Server Error")

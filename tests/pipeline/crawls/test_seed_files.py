@@ -10,11 +10,11 @@ import tarfile
 import pytest
 import zstandard
 
-from core import InputError, Url
-from frontier import canonicalize
-from pipeline.crawls import seed_files
-from pipeline.crawls.seed import SeedPlan, _discoveries
 from tests.shared import read_tar_file, shared_file
+from thresher.core import InputError, Url
+from thresher.frontier import canonicalize
+from thresher.pipeline.crawls import seed_files
+from thresher.pipeline.crawls.seed import SeedPlan, _discoveries
 
 LIST = b"# comment\nhttp://example.org/a\n\n  https://example.org/b  \nno url\nftp://example.org/\n"
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.engine.ray.ray_cluster import ray_connection
-from pipeline.engine.ray.ray_pool import RayWorkerPool
-from pipeline.steps import dedup
-from pipeline.terminal.progress import LineProgress
-from storage.directory_store import DirectoryStore
 from tests.pipeline import raycluster
 from tests.pipeline.dedup_index.test_index_update import CONFIG, corpus, put_part
 from tests.pipeline.steps.test_screening import EXPECTED, known_source, left_out, process_all, stored
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.engine.ray.ray_cluster import ray_connection
+from thresher.pipeline.engine.ray.ray_pool import RayWorkerPool
+from thresher.pipeline.steps import dedup
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.directory_store import DirectoryStore
 
 LITTLE = replace(CONFIG, memory=300_000)
 pytest.importorskip("ray")

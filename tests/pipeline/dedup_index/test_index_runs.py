@@ -7,11 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import CorruptData
-from filters.dedup.dedup_rows import row_types
-from filters.dedup.zsets import SIGN, total
-from pipeline.dedup_index.index_runs import BLOCK_BYTES, rows_of_keys, rows_of_range, run_ref, write_rows
-from storage.directory_store import DirectoryStore
+from thresher.core import CorruptData
+from thresher.filters.dedup.dedup_rows import row_types
+from thresher.filters.dedup.zsets import SIGN, total
+from thresher.pipeline.dedup_index.index_runs import (
+    BLOCK_BYTES,
+    rows_of_keys,
+    rows_of_range,
+    run_ref,
+    write_rows,
+)
+from thresher.storage.directory_store import DirectoryStore
 
 TYPES = row_types(1, 112)
 

@@ -8,21 +8,21 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from core import CorruptData, InputError
-from filters.dedup.dedup_versions import signature_version
-from filters.dedup.document_rows import DAY_MS
-from filters.dedup.signature import minhash, text_hash
-from pipeline.configuration import DedupConfig
-from pipeline.dedup_index import index_removals, index_state
-from pipeline.dedup_index.index_removals import RemovalsTask, removals_work
-from pipeline.engine.step import Part
-from pipeline.engine.working_stages import DamagedWorkingFiles
-from pipeline.steps import dedup
-from pipeline.terminal.progress import LineProgress
-from storage import tables
-from storage.directory_store import DirectoryStore
-from storage.manifest import Input, Manifest, Output, fingerprint, manifest_name, put_output, seal
 from tests.pipeline.stopping import run_in_a_process
+from thresher.core import CorruptData, InputError
+from thresher.filters.dedup.dedup_versions import signature_version
+from thresher.filters.dedup.document_rows import DAY_MS
+from thresher.filters.dedup.signature import minhash, text_hash
+from thresher.pipeline.configuration import DedupConfig
+from thresher.pipeline.dedup_index import index_removals, index_state
+from thresher.pipeline.dedup_index.index_removals import RemovalsTask, removals_work
+from thresher.pipeline.engine.step import Part
+from thresher.pipeline.engine.working_stages import DamagedWorkingFiles
+from thresher.pipeline.steps import dedup
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage import tables
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Input, Manifest, Output, fingerprint, manifest_name, put_output, seal
 
 CONFIG = DedupConfig()
 SMALL = replace(CONFIG, memory=1_000_000)

@@ -14,22 +14,22 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import thresher
-from core import InputError
-from filters.dedup.signature import minhash, shingle_hashes
-from pipeline.commands.app import app
-from pipeline.configuration import DedupConfig
-from pipeline.duplicates.dedup_audit import audit
-from pipeline.duplicates.duplicate_output import draw_matrix, render_audit, render_report
-from pipeline.duplicates.duplicate_report import duplicate_report
-from pipeline.duplicates.reference_shingles import reference_shingles, reference_words
-from pipeline.duplicates.site_pairs import site_text_pairs
-from pipeline.duplicates.stored_minhashes import shingle_number, to_datasketch
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.open_project import OpenProject
-from pipeline.recipe import find_duplicates, process_sources
-from pipeline.steps import dedup
-from pipeline.terminal.progress import LineProgress
+from thresher.core import InputError
+from thresher.filters.dedup.signature import minhash, shingle_hashes
+from thresher.pipeline.commands.app import app
+from thresher.pipeline.configuration import DedupConfig
+from thresher.pipeline.duplicates.dedup_audit import audit
+from thresher.pipeline.duplicates.duplicate_output import draw_matrix, render_audit, render_report
+from thresher.pipeline.duplicates.duplicate_report import duplicate_report
+from thresher.pipeline.duplicates.reference_shingles import reference_shingles, reference_words
+from thresher.pipeline.duplicates.site_pairs import site_text_pairs
+from thresher.pipeline.duplicates.stored_minhashes import shingle_number, to_datasketch
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.recipe import find_duplicates, process_sources
+from thresher.pipeline.steps import dedup
+from thresher.pipeline.terminal.progress import LineProgress
 
 SOURCES = ("books", "news")
 

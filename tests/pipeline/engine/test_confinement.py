@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from isolation import probe_confinement
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.reports.status import isolation_line
-from storage.directory_store import DirectoryStore
+from thresher.isolation import probe_confinement
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.reports.status import isolation_line
+from thresher.storage.directory_store import DirectoryStore
 
 ROOT = Path(__file__).resolve().parents[3]
 LACKING = ROOT / "tests" / "isolation" / "kernel_without.py"
@@ -42,7 +42,7 @@ def test_what_holds_and_what_does_not_is_one_line(found, line):
 
 
 def thresher(project, missing, *words):
-    command = [sys.executable, LACKING, missing, sys.executable, "-m", "pipeline", *words]
+    command = [sys.executable, LACKING, missing, sys.executable, "-m", "thresher", *words]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return done

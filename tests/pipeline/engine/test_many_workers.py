@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from core import InputError
-from pipeline.engine.local.worker_pool import MIN_MEMORY, most_workers
-from pipeline.open_project import OpenProject
+from thresher.core import InputError
+from thresher.pipeline.engine.local.worker_pool import MIN_MEMORY, most_workers
+from thresher.pipeline.open_project import OpenProject
 
 
 def test_more_workers_than_the_memory_holds_are_refused_before_one_starts(tmp_path: Path):

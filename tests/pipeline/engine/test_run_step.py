@@ -12,13 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Conflict, CorruptData, ThresherError, Unavailable
-from pipeline.engine import quarantine, run_step
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.engine.step import Part, Step
-from pipeline.engine.task import PartOutputs, TaskFailure, TaskSuccess, WorkerDeath
-from pipeline.terminal.progress import LineProgress
-from storage.manifest import Input, load_manifest, manifest_name
 from tests.pipeline import work_functions
 from tests.pipeline.work_functions import (
     ITEMS,
@@ -30,6 +23,13 @@ from tests.pipeline.work_functions import (
     refuse,
     segfault,
 )
+from thresher.core import Conflict, CorruptData, ThresherError, Unavailable
+from thresher.pipeline.engine import quarantine, run_step
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.engine.step import Part, Step
+from thresher.pipeline.engine.task import PartOutputs, TaskFailure, TaskSuccess, WorkerDeath
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.manifest import Input, load_manifest, manifest_name
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -335,7 +335,7 @@ def test_no_more_tasks_are_under_way_than_two_a_hand(tmp_path):
 
 
 def test_workers_are_replaced_when_they_have_grown(files, monkeypatch):
-    from pipeline.engine.local import part_process
+    from thresher.pipeline.engine.local import part_process
 
     monkeypatch.setattr(part_process, "MAX_RSS", 0)
     with local_worker_pool(1) as pool:
@@ -361,7 +361,7 @@ def test_a_closed_pool_leaves_no_process(files):
 
 SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline.engine import test_run_step as t;"
-    "from tests.pipeline import work_functions; from pipeline.engine.local.worker_pool import local_worker_pool\n"
+    "from tests.pipeline import work_functions; from thresher.pipeline.engine.local.worker_pool import local_worker_pool\n"
     "if __name__ == '__main__':\n"
     "  with local_worker_pool(2) as pool: t.run(t.RecordingStore(Path(sys.argv[1])), work_functions.slow, pool, int(sys.argv[2]))"
 )

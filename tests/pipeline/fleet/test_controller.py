@@ -4,14 +4,14 @@ import asyncio
 
 import pytest
 
-from frontier.fleet_state import MemberEnd
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
-from pipeline import open_crawl
-from pipeline.fleet import controller as controller_module
-from pipeline.fleet.controller import Controller, ControllerOptions, FleetTimes, StopSignal
-from pipeline.fleet.member_host import SPIDER_CLOSED, MemberTask
 from tests.pipeline.crawl_projects import project_at, seed_urls
+from thresher.frontier.fleet_state import MemberEnd
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline import open_crawl
+from thresher.pipeline.fleet import controller as controller_module
+from thresher.pipeline.fleet.controller import Controller, ControllerOptions, FleetTimes, StopSignal
+from thresher.pipeline.fleet.member_host import SPIDER_CLOSED, MemberTask
 
 TTL_MS = 600_000
 """Nobody is lost by chance, however busy the machine is."""

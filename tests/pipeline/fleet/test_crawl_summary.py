@@ -2,8 +2,8 @@
 
 import pytest
 
-from frontier import Stats
-from pipeline.fleet.crawl_summary import CrawlSummary, body, lines
+from thresher.frontier import Stats
+from thresher.pipeline.fleet.crawl_summary import CrawlSummary, body, lines
 
 
 def stats(*, waiting=0, later=0, leased=0, robots=0, requests=0, **settled):

@@ -14,19 +14,19 @@ from typing import Any
 import psutil
 import pytest
 
-from frontier import Discovery, Frontier, Scope, canonicalize
-from frontier.link.connect import connect
-from frontier.link.embedded import embedded_server
-from pipeline.fleet import liveness
-from pipeline.fleet.crawl_call import CrawlLimits
-from pipeline.fleet.crawl_command import crawl
-from pipeline.open_project import OpenProject
-from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import NAME_PATTERN
-from storage.archive.open_files import writer_and_serial
 from tests.crawler.crawls.test_crawl import web
 from tests.crawler.server import Server
 from tests.storage.reading import read
+from thresher.frontier import Discovery, Frontier, Scope, canonicalize
+from thresher.frontier.link.connect import connect
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline.fleet import liveness
+from thresher.pipeline.fleet.crawl_call import CrawlLimits
+from thresher.pipeline.fleet.crawl_command import crawl
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.archive.archive_writer import NAME_PATTERN
+from thresher.storage.archive.open_files import writer_and_serial
 
 SPAWN = multiprocessing.get_context("spawn")
 

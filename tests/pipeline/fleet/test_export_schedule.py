@@ -2,13 +2,13 @@
 
 import pytest
 
-from core import InputError
-from crawler.spiders import SpiderSpec
-from pipeline import configuration
-from pipeline.fleet.export_schedule import ExportProgress, is_export_due
-from pipeline.fleet.fleet_command import check_numbers, fleet_version
-from pipeline.fleet.member_call import export_directory
-from pipeline.fleet_settings import FleetSettings
+from thresher.core import InputError
+from thresher.crawler.spiders import SpiderSpec
+from thresher.pipeline import configuration
+from thresher.pipeline.fleet.export_schedule import ExportProgress, is_export_due
+from thresher.pipeline.fleet.fleet_command import check_numbers, fleet_version
+from thresher.pipeline.fleet.member_call import export_directory
+from thresher.pipeline.fleet_settings import FleetSettings
 
 HOUR_MS = 3_600_000
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.scheduling.scheduling_settings import SchedulingSettings
-from frontier import FleetState, Member, Wanted
-from frontier.fleet_state import KINDS, MemberEnd
-from pipeline.fleet.fleet_plan import (
+from thresher.crawler.scheduling.scheduling_settings import SchedulingSettings
+from thresher.frontier import FleetState, Member, Wanted
+from thresher.frontier.fleet_state import KINDS, MemberEnd
+from thresher.pipeline.fleet.fleet_plan import (
     CONCURRENCY,
     CRASHES_FORGOTTEN_S,
     GROW_AFTER_S,
@@ -21,7 +21,7 @@ from pipeline.fleet.fleet_plan import (
     Rules,
     plan,
 )
-from pipeline.fleet_settings import Limits
+from thresher.pipeline.fleet_settings import Limits
 
 RULES = Rules(
     limits={"crawler": Limits(least=1, most=6), "processor": Limits(least=0, most=3)}, release_after_s=30

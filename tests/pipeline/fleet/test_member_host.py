@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from core import ThresherError, Unavailable
-from crawler.worker_config import STOPPED_AT_ONCE
-from frontier.fleet_state import MemberEnd
-from frontier.testing import MemoryFrontier
-from isolation.process_usage import usage
-from pipeline.engine.local.crawl_worker import WorkerExit
-from pipeline.fleet.crawl_call import EXIT_PRESUMED_DEAD, EXIT_SPIDER_CLOSED
-from pipeline.fleet.member_host import SPIDER_CLOSED, MemberHost, MemberTask, describe_exit
+from thresher.core import ThresherError, Unavailable
+from thresher.crawler.worker_config import STOPPED_AT_ONCE
+from thresher.frontier.fleet_state import MemberEnd
+from thresher.frontier.testing import MemoryFrontier
+from thresher.isolation.process_usage import usage
+from thresher.pipeline.engine.local.crawl_worker import WorkerExit
+from thresher.pipeline.fleet.crawl_call import EXIT_PRESUMED_DEAD, EXIT_SPIDER_CLOSED
+from thresher.pipeline.fleet.member_host import SPIDER_CLOSED, MemberHost, MemberTask, describe_exit
 
 TTL = 10_000
 TASK = MemberTask(

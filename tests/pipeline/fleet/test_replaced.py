@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from core import ThresherError
-from pipeline.engine.local.crawl_worker import WorkerExit
-from pipeline.fleet import crawl_command
-from pipeline.fleet.crawl_call import EXIT_PRESUMED_DEAD
-from pipeline.fleet.crawl_command import MAX_REPLACEMENTS
+from thresher.core import ThresherError
+from thresher.pipeline.engine.local.crawl_worker import WorkerExit
+from thresher.pipeline.fleet import crawl_command
+from thresher.pipeline.fleet.crawl_call import EXIT_PRESUMED_DEAD
+from thresher.pipeline.fleet.crawl_command import MAX_REPLACEMENTS
 
 
 class Berth:

@@ -2,14 +2,14 @@
 
 import pytest
 
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from storage.archive.originals import find_originals
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
-from storage.warc.records import read_records, record_at
-from storage.warc.revisit import REVISIT
 from tests.shared import shared_file
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.storage.archive.originals import find_originals
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
+from thresher.storage.warc.records import read_records, record_at
+from thresher.storage.warc.revisit import REVISIT
 
 pytestmark = pytest.mark.shared
 

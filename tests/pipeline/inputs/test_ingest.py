@@ -6,22 +6,22 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from core import Conflict, InputError
-from pipeline.configuration import DedupConfig, FiltersConfig
-from pipeline.engine.run_step import run_step
-from pipeline.inputs.ingest import IngestOptions, ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.integrity.verify import verify_storage
-from pipeline.steps import dedup, export, export_directory, export_plan, process
-from pipeline.steps.export_plan import ExportOptions
-from pipeline.terminal.progress import LineProgress
-from shards import tokenizer
-from storage.directory_store import DirectoryStore
-from storage.inputs.shared_archive import inputs_of
-from storage.inputs.table_files.columns import Columns
-from storage.inputs.volumes import VolumeSize
-from storage.manifest import manifests
-from storage.warc import cdxj
+from thresher.core import Conflict, InputError
+from thresher.pipeline.configuration import DedupConfig, FiltersConfig
+from thresher.pipeline.engine.run_step import run_step
+from thresher.pipeline.inputs.ingest import IngestOptions, ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.integrity.verify import verify_storage
+from thresher.pipeline.steps import dedup, export, export_directory, export_plan, process
+from thresher.pipeline.steps.export_plan import ExportOptions
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.shards import tokenizer
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.inputs.shared_archive import inputs_of
+from thresher.storage.inputs.table_files.columns import Columns
+from thresher.storage.inputs.volumes import VolumeSize
+from thresher.storage.manifest import manifests
+from thresher.storage.warc import cdxj
 
 OTHER = "<html><body><article>" + "".join(
     f"<p>Night {n}: the baker opened the oven, looked at the loaves, and closed it again for a quarter hour.</p>"

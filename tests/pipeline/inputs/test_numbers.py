@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
 from tests.end_to_end.conftest import TOML, CallingUser
 from tests.shared import shared_file
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
 
 WORDS = " ".join(f"Sentence {n} of a page has enough words to be taken for a text." for n in range(20))
 PAGE = f"<html><body><p>{WORDS}</p></body></html>".encode()

@@ -10,22 +10,22 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from core import InputError
-from pipeline.configuration import FiltersConfig
-from pipeline.engine.run_step import run_step
-from pipeline.inputs.ingest import IngestOptions, ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.integrity.verify import verify_storage
-from pipeline.reports.wacz_export import export_wacz
-from pipeline.steps import process
-from pipeline.terminal.progress import LineProgress
-from storage.directory_store import DirectoryStore
-from storage.inputs.shared_archive import inputs_of, is_shared
-from storage.inputs.volumes import VolumeSize
-from storage.manifest import manifests
 from tests.expect import expect
 from tests.pipeline.reports.test_wacz_export import archived
 from tests.storage.conftest import bucket_at, keys, server  # noqa: F401 - fixtures of these tests too
+from thresher.core import InputError
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.engine.run_step import run_step
+from thresher.pipeline.inputs.ingest import IngestOptions, ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.integrity.verify import verify_storage
+from thresher.pipeline.reports.wacz_export import export_wacz
+from thresher.pipeline.steps import process
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.inputs.shared_archive import inputs_of, is_shared
+from thresher.storage.inputs.volumes import VolumeSize
+from thresher.storage.manifest import manifests
 
 FILTERS = FiltersConfig(preset="none", languages=())
 
@@ -157,9 +157,9 @@ def test_an_argument_that_means_no_file_takes_nothing_from_those_before_it(files
 KILLED = """
 import sys
 from pathlib import Path
-from pipeline.inputs.locate import locate_inputs
-from pipeline.inputs.ingest import IngestOptions, ingest
-from storage.inputs.volumes import VolumeSize
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.inputs.ingest import IngestOptions, ingest
+from thresher.storage.inputs.volumes import VolumeSize
 from tests.storage.inputs.killed_puts import kill_at_every_put
 
 directory, root = map(Path, sys.argv[1:])

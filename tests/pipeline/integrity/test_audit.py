@@ -6,18 +6,18 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.integrity.verify import verify_storage
-from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
-from storage.directory_store import DirectoryStore
-from storage.manifest import digest, load_manifest, manifest_name, seal
-from storage.warc import cdxj
-from storage.warc.compression import SUFFIXES, compressor
-from storage.warc.exchange_records import Attachment
-from storage.warc.records import read_records
 from tests.storage.captures import CHUNKED, STARTED_MS, capture
 from tests.storage.plain_store import PlainStore
 from tests.storage.reading import rows
+from thresher.pipeline.integrity.verify import verify_storage
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import digest, load_manifest, manifest_name, seal
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.compression import SUFFIXES, compressor
+from thresher.storage.warc.exchange_records import Attachment
+from thresher.storage.warc.records import read_records
 
 INDEX = "warc/main/main-w-00000.cdxj.gz"
 
@@ -97,7 +97,9 @@ def test_a_record_that_was_sealed_wrong_is_named(tmp_path, compression, kind, ol
 
 
 def test_a_chunked_payload_with_the_digest_of_its_chunks_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("storage.archive.archive_writer.payload_digest", lambda _: "sha1:" + "A" * 32)
+    monkeypatch.setattr(
+        "thresher.storage.archive.archive_writer.payload_digest", lambda _: "sha1:" + "A" * 32
+    )
     files = DirectoryStore(tmp_path)
     made = ArchiveWriter(files, "main", writer="w", user_agent="t")
     made.append(CHUNKED, UUID(int=4))

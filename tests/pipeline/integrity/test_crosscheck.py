@@ -6,19 +6,19 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.integrity import crosscheck
-from pipeline.integrity.verify import verify_storage
-from pipeline.terminal.progress import LineProgress
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
-from storage.warc.compression import SUFFIXES
-from storage.warc.records import read_records
 from tests.end_to_end.conftest import TOML, CallingUser
 from tests.pipeline.integrity.test_audit import archive, resealed
 from tests.shared import shared_file
 from tests.storage.captures import capture, chunks
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.integrity import crosscheck
+from thresher.pipeline.integrity.verify import verify_storage
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
+from thresher.storage.warc.compression import SUFFIXES
+from thresher.storage.warc.records import read_records
 
 WITH_TRAILERS = capture(
     b"5;x=y\r\nhello\r\n0\r\nTrailer: t\r\n\r\n",

@@ -14,17 +14,17 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from core import CorruptData, InputError, ThresherError
-from pipeline.configuration import DedupConfig, FiltersConfig
-from pipeline.engine import run_step
-from pipeline.funnel import make_funnel
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.integrity.export_audit import repair_dataset, verify_dataset
-from pipeline.steps import dedup, export, export_plan, process
-from pipeline.terminal.progress import LineProgress
-from shards import Dataset, tokenizer
-from storage.directory_store import DirectoryStore
+from thresher.core import CorruptData, InputError, ThresherError
+from thresher.pipeline.configuration import DedupConfig, FiltersConfig
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.funnel import make_funnel
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.integrity.export_audit import repair_dataset, verify_dataset
+from thresher.pipeline.steps import dedup, export, export_plan, process
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.shards import Dataset, tokenizer
+from thresher.storage.directory_store import DirectoryStore
 
 FILTERS = FiltersConfig(preset="none", languages=())
 FUNNEL = make_funnel(["s"], {}, [])

@@ -6,8 +6,8 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.integrity.garbage import STEP_OF_DIRECTORY, collect, unsealed_outputs
-from storage.directory_store import DirectoryStore
+from thresher.pipeline.integrity.garbage import STEP_OF_DIRECTORY, collect, unsealed_outputs
+from thresher.storage.directory_store import DirectoryStore
 
 HOUR_MS = 3_600_000
 NAMES = st.sets(st.text("ab-.1", min_size=1, max_size=3).filter(lambda name: name[0] != "."), max_size=6)

@@ -9,20 +9,20 @@ import typer
 from redis import Redis
 from rich.console import Console
 
-from frontier.link.embedded import embedded_server
-from pipeline.integrity import reconcile
-from pipeline.integrity.verify import verify_storage
-from pipeline.integrity.verify_result import VerifyOptions, run_verify
-from pipeline.reports.status import project_status, render
-from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import ArchiveWriter
-from storage.crawllog import log_line
-from storage.crawllog.log_writer import CrawlLogWriter
-from storage.warc.compression import compression_of, stem
 from tests.crawler.server import Server, links, page
 from tests.pipeline.crawl_projects import crawl_in_process, project_at, seed_urls
 from tests.storage.captures import capture
 from tests.storage.crawllog.test_log_line import LINE
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline.integrity import reconcile
+from thresher.pipeline.integrity.verify import verify_storage
+from thresher.pipeline.integrity.verify_result import VerifyOptions, run_verify
+from thresher.pipeline.reports.status import project_status, render
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.archive.archive_writer import ArchiveWriter
+from thresher.storage.crawllog import log_line
+from thresher.storage.crawllog.log_writer import CrawlLogWriter
+from thresher.storage.warc.compression import compression_of, stem
 
 PAGES = 6  # of the site that answer, one of them with 404
 

@@ -6,18 +6,18 @@ import re
 
 import pytest
 
-from core import CorruptData
-from pipeline.configuration import FiltersConfig
-from pipeline.engine import run_step
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.integrity.verify import accept_loss, repair, verify_storage
-from pipeline.steps import blocklist, process
-from pipeline.terminal.progress import LineProgress
-from storage import run
-from storage.directory_store import DirectoryStore
-from storage.manifest import load_manifest
 from tests.storage.manifest_samples import ran
+from thresher.core import CorruptData
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.integrity.verify import accept_loss, repair, verify_storage
+from thresher.pipeline.steps import blocklist, process
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage import run
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import load_manifest
 
 FILTERS = FiltersConfig(preset="none", languages=())
 
@@ -106,8 +106,8 @@ def test_a_changed_count_is_damage(files: DirectoryStore):
 
 @pytest.mark.parametrize("how", ["gone", "damaged"])
 def test_an_archive_file_that_lost_its_manifest_is_named_and_sealed_anew(files, pool, how, monkeypatch):
-    monkeypatch.setattr("storage.archive.reseal.GRACE_MS", 0)
-    monkeypatch.setattr("storage.archive.reseal.unsealed_files.__defaults__", (0,))
+    monkeypatch.setattr("thresher.storage.archive.reseal.GRACE_MS", 0)
+    monkeypatch.setattr("thresher.storage.archive.reseal.unsealed_files.__defaults__", (0,))
     before = contents(files)
     name = "manifests/archive/s/a.json"
     files.delete(name) if how == "gone" else flip(files, name)

@@ -5,20 +5,20 @@ from types import SimpleNamespace
 
 import pytest
 
-from core import InputError
-from frontier import CrawlFigures, WorkerFigures, WorkerReport
-from frontier.link.embedded import embedded_server
-from pipeline import configuration
-from pipeline.open_project import OpenProject
-from pipeline.prices import Prices
-from pipeline.recipe import process_sources
-from pipeline.reports import cost_table
-from pipeline.reports.cost import Usage, cost_of, domain_costs, money, project_cost
-from pipeline.terminal.output import console
-from pipeline.terminal.progress import LineProgress
-from storage.manifest import manifests
 from tests.crawler.server import Server, page
 from tests.pipeline.crawl_projects import project_at, run_crawl, seed_urls
+from thresher.core import InputError
+from thresher.frontier import CrawlFigures, WorkerFigures, WorkerReport
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline import configuration
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.prices import Prices
+from thresher.pipeline.recipe import process_sources
+from thresher.pipeline.reports import cost_table
+from thresher.pipeline.reports.cost import Usage, cost_of, domain_costs, money, project_cost
+from thresher.pipeline.terminal.output import console
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.manifest import manifests
 
 GIB = 1 << 30
 PRICES = Prices(

@@ -5,16 +5,16 @@ from dataclasses import asdict
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from core import CorruptData, Unavailable
-from frontier import CrawlFigures, FleetState, Member, Wanted, WorkerFigures, WorkerReport
-from pipeline.configuration import load
-from pipeline.open_project import OpenProject
-from pipeline.prices import Prices
-from pipeline.reports import status
-from pipeline.reports.cost import ProjectCost, Usage
-from pipeline.reports.metric_families import FAMILIES, series_names
-from pipeline.reports.metrics import metrics, project_metrics, readable_status
-from storage.cache.cache_counters import CacheStats
+from thresher.core import CorruptData, Unavailable
+from thresher.frontier import CrawlFigures, FleetState, Member, Wanted, WorkerFigures, WorkerReport
+from thresher.pipeline.configuration import load
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.prices import Prices
+from thresher.pipeline.reports import status
+from thresher.pipeline.reports.cost import ProjectCost, Usage
+from thresher.pipeline.reports.metric_families import FAMILIES, series_names
+from thresher.pipeline.reports.metrics import metrics, project_metrics, readable_status
+from thresher.storage.cache.cache_counters import CacheStats
 
 FIGURES = CrawlFigures(
     sums={

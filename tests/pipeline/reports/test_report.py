@@ -7,17 +7,17 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from pipeline.funnel import Funnel, Stage
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.open_project import OpenProject
-from pipeline.recipe import export_dataset, find_duplicates, process_sources
-from pipeline.reports import report
-from pipeline.reports.metrics import project_costs, readable_status
-from pipeline.steps.export_plan import ExportOptions
-from pipeline.terminal.progress import LineProgress
-from shards.mix import Mix
-from shards.tokenizer import load_tokenizer_file
+from thresher.pipeline.funnel import Funnel, Stage
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.recipe import export_dataset, find_duplicates, process_sources
+from thresher.pipeline.reports import report
+from thresher.pipeline.reports.metrics import project_costs, readable_status
+from thresher.pipeline.steps.export_plan import ExportOptions
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.shards.mix import Mix
+from thresher.shards.tokenizer import load_tokenizer_file
 
 STAGES = (
     ("early/status", 12_345, 98_765_432, 0, 0),

@@ -10,27 +10,27 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from core import InputError
-from filters.signals.signal_settings import SignalSettings
-from pipeline.configuration import FiltersConfig
-from pipeline.crawls.yields import part_domains
-from pipeline.domains import NO_DOMAIN
-from pipeline.engine import run_step
-from pipeline.funnel import TokenCounts, make_funnel, stage_counts
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.reports import rule_tables
-from pipeline.reports.dropped_documents import EXCERPT, dropped_documents
-from pipeline.reports.published_bands import BANDS, MIN_DOCUMENTS, flags
-from pipeline.reports.rule_plots import draw_histograms, write_page
-from pipeline.reports.rule_scan import scan_rules
-from pipeline.steps import process
-from pipeline.steps.records.rule_set import with_settings
-from pipeline.steps.records.signal_files import stored_filters
-from pipeline.terminal.progress import LineProgress
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
 from tests.pipeline.steps.judged_sources import FILTERS, ingested, judge_all, process_all, table
+from thresher.core import InputError
+from thresher.filters.signals.signal_settings import SignalSettings
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.crawls.yields import part_domains
+from thresher.pipeline.domains import NO_DOMAIN
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.funnel import TokenCounts, make_funnel, stage_counts
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.reports import rule_tables
+from thresher.pipeline.reports.dropped_documents import EXCERPT, dropped_documents
+from thresher.pipeline.reports.published_bands import BANDS, MIN_DOCUMENTS, flags
+from thresher.pipeline.reports.rule_plots import draw_histograms, write_page
+from thresher.pipeline.reports.rule_scan import scan_rules
+from thresher.pipeline.steps import process
+from thresher.pipeline.steps.records.rule_set import with_settings
+from thresher.pipeline.steps.records.signal_files import stored_filters
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
 
 
 @pytest.fixture(scope="module")

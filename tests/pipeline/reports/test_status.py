@@ -2,9 +2,9 @@
 
 import pytest
 
-from frontier import GateState, Outage, Stats
-from pipeline.reports.status import frontier_line, wait_reason
-from pipeline.terminal.outage_line import outage_line
+from thresher.frontier import GateState, Outage, Stats
+from thresher.pipeline.reports.status import frontier_line, wait_reason
+from thresher.pipeline.terminal.outage_line import outage_line
 
 MIB = 1 << 20
 

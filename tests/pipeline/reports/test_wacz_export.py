@@ -10,15 +10,15 @@ from uuid import UUID
 
 import pytest
 
-from core import CorruptData, InputError, Unavailable
-from pipeline.reports import wacz_export as exporting
-from pipeline.reports.wacz_export import export_wacz
-from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata
-from storage.directory_store import DirectoryStore
-from storage.warc.records import read_records
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.conftest import bucket_at, keys, proxy, server  # noqa: F401 - fixtures of these tests too
+from thresher.core import CorruptData, InputError, Unavailable
+from thresher.pipeline.reports import wacz_export as exporting
+from thresher.pipeline.reports.wacz_export import export_wacz
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetadata
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.warc.records import read_records
 
 TITLES = ["First &amp; best", "Zweite  Seite", "Third"]
 

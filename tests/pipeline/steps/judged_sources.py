@@ -4,15 +4,15 @@ import json
 
 import pyarrow.parquet as pq
 
-from pipeline.configuration import FiltersConfig
-from pipeline.engine import run_step
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.steps import process
-from pipeline.steps.records.rule_set import rule_set
-from pipeline.steps.verdicts import judge_step
-from pipeline.terminal.progress import LineProgress
-from storage.directory_store import DirectoryStore
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.steps import process
+from thresher.pipeline.steps.records.rule_set import rule_set
+from thresher.pipeline.steps.verdicts import judge_step
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.directory_store import DirectoryStore
 
 FILTERS = FiltersConfig(preset="fineweb", languages=("en", "de"))
 SENTENCES = (

@@ -5,18 +5,18 @@ import json
 import msgspec
 import pytest
 
-from pipeline.configuration import DedupConfig, FiltersConfig
-from pipeline.engine import run_step
-from pipeline.funnel import make_funnel
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.steps import dedup, export, export_directory, export_plan, process
-from pipeline.steps.export_plan import ExportOptions
-from pipeline.terminal.progress import LineProgress
-from shards import Dataset
-from shards.mix import Mix
-from shards.tokenizer import load_tokenizer_file
-from storage.directory_store import DirectoryStore
+from thresher.pipeline.configuration import DedupConfig, FiltersConfig
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.funnel import make_funnel
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.steps import dedup, export, export_directory, export_plan, process
+from thresher.pipeline.steps.export_plan import ExportOptions
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.shards import Dataset
+from thresher.shards.mix import Mix
+from thresher.shards.tokenizer import load_tokenizer_file
+from thresher.storage.directory_store import DirectoryStore
 
 FILTERS = FiltersConfig(preset="none", languages=())
 FUNNEL = make_funnel(["news", "books"], {}, [])

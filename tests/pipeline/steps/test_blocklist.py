@@ -3,13 +3,13 @@
 import pytest
 from typer.testing import CliRunner
 
-from core import InputError
-from pipeline.commands.app import app
-from pipeline.configuration import FiltersConfig
-from pipeline.open_project import OpenProject
-from pipeline.steps import blocklist, process
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
+from thresher.core import InputError
+from thresher.pipeline.commands.app import app
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.steps import blocklist, process
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
 
 ROWS = "".join(
     f'{{"text": "Words of a page, number {n}, that has something to say.", "url": "http://{host}/{n}"}}\n'

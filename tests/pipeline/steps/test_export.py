@@ -12,22 +12,6 @@ import pytest
 import zstandard
 from tokenizers import AddedToken, Tokenizer
 
-from core import InputError
-from pipeline.commands.results import dataset_body, dataset_line
-from pipeline.commands.step_commands import ShardFormat
-from pipeline.engine.working_stages import WorkingStages
-from pipeline.integrity.export_audit import repair_dataset, verify_dataset
-from pipeline.reports.mix_plot import check_plot, draw_mix
-from pipeline.steps import export_plan, selecting, sharding
-from pipeline.steps.tokenizing import TOKENIZER
-from pipeline.terminal.progress import LineProgress
-from shards import Dataset
-from shards.formats.registry import FORMATS
-from shards.formats.tokens import TokensShard
-from shards.tokenizer import load_tokenizer_file
-from storage import tables
-from storage.directory_store import DirectoryStore
-from storage.manifest import put_output
 from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imported by name
     BOOKS,
     KEPT,
@@ -40,6 +24,22 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
     processed,
 )
 from thresher import Loader
+from thresher.core import InputError
+from thresher.pipeline.commands.results import dataset_body, dataset_line
+from thresher.pipeline.commands.step_commands import ShardFormat
+from thresher.pipeline.engine.working_stages import WorkingStages
+from thresher.pipeline.integrity.export_audit import repair_dataset, verify_dataset
+from thresher.pipeline.reports.mix_plot import check_plot, draw_mix
+from thresher.pipeline.steps import export_plan, selecting, sharding
+from thresher.pipeline.steps.tokenizing import TOKENIZER
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.shards import Dataset
+from thresher.shards.formats.registry import FORMATS
+from thresher.shards.formats.tokens import TokensShard
+from thresher.shards.tokenizer import load_tokenizer_file
+from thresher.storage import tables
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import put_output
 
 ALL = tuple(FORMATS)
 

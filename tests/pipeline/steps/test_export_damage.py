@@ -6,12 +6,6 @@ import shutil
 
 import pytest
 
-from core import Conflict, InputError
-from pipeline.engine.working_stages import WorkingStages
-from pipeline.steps import export, export_directory, export_plan, sharding
-from pipeline.steps.export_plan import ExportOptions
-from pipeline.terminal.progress import LineProgress
-from shards.tokenizer import load_tokenizer_file
 from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imported by name
     BOOKS,
     FUNNEL,
@@ -24,6 +18,12 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
 )
 from tests.storage.conftest import keys, server  # noqa: F401 - fixtures of these tests too
 from tests.storage.s3server import BUCKET
+from thresher.core import Conflict, InputError
+from thresher.pipeline.engine.working_stages import WorkingStages
+from thresher.pipeline.steps import export, export_directory, export_plan, sharding
+from thresher.pipeline.steps.export_plan import ExportOptions
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.shards.tokenizer import load_tokenizer_file
 
 OPTIONS = {
     "formats": ("tokens", "parquet"),

@@ -5,12 +5,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from extract.engines.page_engine import engine_version
-from pipeline import configuration
-from pipeline.configuration import FiltersConfig
-from pipeline.steps import process
 from tests.extract.test_page_engine import DIRECT, PAGE
 from thresher import InputError, Project
+from thresher.extract.engines.page_engine import engine_version
+from thresher.pipeline import configuration
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.steps import process
 
 SETTINGS = """[project]
 contact = "mailto:a@example.org"

@@ -7,31 +7,31 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from core import CorruptData, Document
-from extract.record_document import extract_document
-from isolation.shared_int import SharedInt
-from pipeline.configuration import FiltersConfig
-from pipeline.engine.local.part_server import PartServer
-from pipeline.engine.messages import SealPart
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.task import NO_ITEM, ItemTracker, Task
-from pipeline.inputs.ingest import IngestOptions, ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.steps import process
-from pipeline.steps.records import process_records
-from storage import tables
-from storage.commoncrawl import index_facts
-from storage.directory_store import DirectoryStore
-from storage.inputs import origin, tar, text_files
-from storage.inputs.dumps import stackexchange, wikipedia
-from storage.inputs.table_files import arrow, columns, delimited, jsonl_rows
-from storage.warc import records
 from tests.expect import expect
 from tests.storage import dumps
 from tests.storage.made_inputs import ROWS, tarred
 from tests.storage.made_inputs import delimited as csv_of
 from tests.storage.made_inputs import jsonl as jsonl_of
 from tests.storage.made_inputs import parquet as parquet_of
+from thresher.core import CorruptData, Document
+from thresher.extract.record_document import extract_document
+from thresher.isolation.shared_int import SharedInt
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.engine.local.part_server import PartServer
+from thresher.pipeline.engine.messages import SealPart
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.task import NO_ITEM, ItemTracker, Task
+from thresher.pipeline.inputs.ingest import IngestOptions, ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.steps import process
+from thresher.pipeline.steps.records import process_records
+from thresher.storage import tables
+from thresher.storage.commoncrawl import index_facts
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.inputs import origin, tar, text_files
+from thresher.storage.inputs.dumps import stackexchange, wikipedia
+from thresher.storage.inputs.table_files import arrow, columns, delimited, jsonl_rows
+from thresher.storage.warc import records
 
 FILTERS = FiltersConfig(preset="none", languages=())
 POISON = "POISON"

@@ -2,14 +2,14 @@
 
 import pytest
 
-from frontier.link.embedded import embedded_server
-from pipeline.crawls.seed import SeedPlan, seed_file
-from pipeline.fleet.crawl_call import CrawlLimits
-from pipeline.fleet.crawl_command import crawl
-from pipeline.steps.follow import follow
-from pipeline.terminal.progress import LineProgress
 from tests.crawler.server import Server, page
 from tests.pipeline.crawl_projects import ask, project_at
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline.crawls.seed import SeedPlan, seed_file
+from thresher.pipeline.fleet.crawl_call import CrawlLimits
+from thresher.pipeline.fleet.crawl_command import crawl
+from thresher.pipeline.steps.follow import follow
+from thresher.pipeline.terminal.progress import LineProgress
 
 
 @pytest.fixture

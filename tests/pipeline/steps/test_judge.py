@@ -6,22 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from core import Conflict, InputError
-from filters.rules.presets import PRESETS
-from pipeline.configuration import DedupConfig, FiltersConfig
-from pipeline.engine import run_step
-from pipeline.reports.kept_documents import kept_documents
-from pipeline.steps import dedup, export_plan, process
-from pipeline.steps.export_plan import ExportOptions
-from pipeline.steps.records.rule_set import rule_set, with_settings
-from pipeline.steps.verdicts import judge_step
-from pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set, judged_parts
-from pipeline.terminal.progress import LineProgress
-from shards.tokenizer import load_tokenizer_file
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
 from tests.pipeline.steps.judged_sources import FILTERS, ingested, judge_all, process_all, table
 from tests.pipeline.stopping import run_in_a_process
+from thresher.core import Conflict, InputError
+from thresher.filters.rules.presets import PRESETS
+from thresher.pipeline.configuration import DedupConfig, FiltersConfig
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.reports.kept_documents import kept_documents
+from thresher.pipeline.steps import dedup, export_plan, process
+from thresher.pipeline.steps.export_plan import ExportOptions
+from thresher.pipeline.steps.records.rule_set import rule_set, with_settings
+from thresher.pipeline.steps.verdicts import judge_step
+from thresher.pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set, judged_parts
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.shards.tokenizer import load_tokenizer_file
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
 
 CHANGES = {
     "fewer words": ["gopher_quality.fewest_words=5", *(f"gopher_repetition.top.{n}=1" for n in (2, 3, 4))],

@@ -12,20 +12,20 @@ import pyarrow.parquet as pq
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from core import InputError
-from frontier import Discovery, Frontier, Scope, canonicalize
-from frontier.link.connect import connect
-from pipeline import configuration
-from pipeline.fleet.crawl_call import CrawlLimits
-from pipeline.fleet.crawl_command import crawl
-from pipeline.integrity.verify import verify_storage
-from pipeline.open_project import OpenProject
-from pipeline.recipe import process_sources
-from pipeline.reports.report import funnel_of
-from pipeline.terminal.progress import LineProgress
-from storage.manifest import manifests
 from tests.crawler.server import Server, page, redirect, spelled
 from tests.pipeline.steps.test_page_filter import ENGLISH, GERMAN
+from thresher.core import InputError
+from thresher.frontier import Discovery, Frontier, Scope, canonicalize
+from thresher.frontier.link.connect import connect
+from thresher.pipeline import configuration
+from thresher.pipeline.fleet.crawl_call import CrawlLimits
+from thresher.pipeline.fleet.crawl_command import crawl
+from thresher.pipeline.integrity.verify import verify_storage
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.recipe import process_sources
+from thresher.pipeline.reports.report import funnel_of
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.manifest import manifests
 
 TOML = """
 [project]

@@ -6,11 +6,11 @@ import sys
 
 import pyarrow.dataset as ds
 
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from storage.directory_store import DirectoryStore
 from tests.filters.test_languages import TEXTS
 from tests.pipeline.engine.test_confinement import ROOT
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.storage.directory_store import DirectoryStore
 
 CONFIGURATION = '[filters]\npreset = "none"\nlanguages = ["nb", "hr"]\n'
 PAGES = {
@@ -22,7 +22,7 @@ PAGES = {
 
 def thresher(project, configuration, *words):
     (project / "thresher.toml").write_text(configuration)
-    command = [sys.executable, "-m", "pipeline", "--project", str(project), *words]
+    command = [sys.executable, "-m", "thresher", "--project", str(project), *words]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
 
 

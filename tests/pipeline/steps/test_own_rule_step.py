@@ -6,8 +6,8 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
-from isolation import probe_confinement
 from thresher import InputError, Project, ThresherError
+from thresher.isolation import probe_confinement
 
 RULE = """
 from pathlib import Path

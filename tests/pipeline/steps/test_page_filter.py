@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import RecordRef
-from crawler.archive_filter import CandidatePage
-from extract import Skip
-from extract.record_document import extract_document
-from pipeline.steps.page_filter import PageFilter
-from storage.warc.records import ArchivedRecord
+from thresher.core import RecordRef
+from thresher.crawler.archive_filter import CandidatePage
+from thresher.extract import Skip
+from thresher.extract.record_document import extract_document
+from thresher.pipeline.steps.page_filter import PageFilter
+from thresher.storage.warc.records import ArchivedRecord
 
 ENGLISH = "The baker opened the oven, looked at the loaves, and closed it again for a quarter of an hour. "
 DANISH = "Floden var lav om sommeren, og bådene lå på stenene, indtil regnen kom tilbage over bakkerne. "

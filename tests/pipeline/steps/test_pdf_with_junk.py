@@ -6,16 +6,16 @@ from uuid import UUID
 
 import pytest
 
-from extract import Skip
-from extract.record_document import extract_document
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from storage.archive.archive_writer import ArchiveWriter
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
-from storage.warc.records import read_records
 from tests.extract.pdf.paper import at, make_pdf
 from tests.storage.captures import capture
+from thresher.extract import Skip
+from thresher.extract.record_document import extract_document
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.storage.archive.archive_writer import ArchiveWriter
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
+from thresher.storage.warc.records import read_records
 
 JUNK = {"lines": b"\r\n\r\n", "a head": b"HTTP/1.1 200 OK\r\nServer: x\r\n\r\n", "far": b"\0junk" * 200}
 LINES = [f"Line {number} of the paper says something about rivers and bridges." for number in range(9)]

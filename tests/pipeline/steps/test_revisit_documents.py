@@ -4,17 +4,17 @@ from uuid import UUID
 
 import pytest
 
-from pipeline.configuration import FiltersConfig
-from pipeline.engine import run_step
-from pipeline.steps import process
-from pipeline.terminal.progress import LineProgress
-from storage import tables
-from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
-from storage.warc.compression import SUFFIXES
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import sealed
+from thresher.pipeline.configuration import FiltersConfig
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.steps import process
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage import tables
+from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetadata
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
+from thresher.storage.warc.compression import SUFFIXES
 
 FILTERS = FiltersConfig(preset="none", languages=())
 PAGE = b"<html><body>" + b"<p>Rivers run to the sea, and all of them are long.</p>" * 40 + b"</body></html>"

@@ -3,11 +3,11 @@
 import pyarrow.parquet as pq
 import pytest
 
-from core import InputError
-from pipeline import configuration
 from tests.crawler.server import Server, links, page
 from tests.pipeline.steps.test_kept import finish, seeded, stages
 from tests.pipeline.steps.test_page_filter import ENGLISH
+from thresher.core import InputError
+from thresher.pipeline import configuration
 
 SAYING = {
     "/plain": (),

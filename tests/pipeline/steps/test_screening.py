@@ -8,21 +8,21 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from core import InputError
-from pipeline.configuration import DedupConfig, FiltersConfig
-from pipeline.dedup_index import screen_filter
-from pipeline.engine import quarantine, run_step
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.funnel import make_funnel
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.integrity.verify import repair, verify_storage
-from pipeline.steps import dedup, process
-from pipeline.steps.records.screened_parts import stale_parts, with_screen
-from pipeline.terminal.progress import LineProgress
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
 from tests.pipeline.stopping import run_in_a_process
+from thresher.core import InputError
+from thresher.pipeline.configuration import DedupConfig, FiltersConfig
+from thresher.pipeline.dedup_index import screen_filter
+from thresher.pipeline.engine import quarantine, run_step
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.funnel import make_funnel
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.integrity.verify import repair, verify_storage
+from thresher.pipeline.steps import dedup, process
+from thresher.pipeline.steps.records.screened_parts import stale_parts, with_screen
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
 
 FILTERS = FiltersConfig(preset="none", rules=("gopher_quality",), languages=())
 CONFIG = DedupConfig(screen=True)

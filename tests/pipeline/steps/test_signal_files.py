@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from core import InputError, ThresherError
-from filters.training.classifier_training import TrainingOptions, train_classifier
-from pipeline.commands.app import app
-from pipeline.open_project import OpenProject
-from pipeline.steps.records import signal_files
-from storage.manifest import manifests
+from thresher.core import InputError, ThresherError
+from thresher.filters.training.classifier_training import TrainingOptions, train_classifier
+from thresher.pipeline.commands.app import app
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.steps.records import signal_files
+from thresher.storage.manifest import manifests
 
 TEXT = (
     "The office of the society answers letters on every working day of the week, and the members write to {} when they"

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from core.tracing import identified, root_span, span
-from frontier.link.embedded import embedded_server
-from pipeline.telemetry.json_log import JsonFormatter
-from pipeline.telemetry.open_telemetry import is_enabled
-from pipeline.telemetry.trace_context import NO_TRACE, joined, trace_context
 from tests.crawler.server import Server, links
 from tests.pipeline.crawl_projects import project_at
 from tests.pipeline.telemetry.collector import collecting
+from thresher.core.tracing import identified, root_span, span
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline.telemetry.json_log import JsonFormatter
+from thresher.pipeline.telemetry.open_telemetry import is_enabled
+from thresher.pipeline.telemetry.trace_context import NO_TRACE, joined, trace_context
 
 ROOT = Path(__file__).resolve().parents[3]
-THRESHER = "from pipeline.commands.app import main; main()"
+THRESHER = "from thresher.pipeline.commands.app import main; main()"
 
 
 @pytest.fixture(scope="module")
@@ -121,9 +121,9 @@ def test_a_collector_that_is_away_costs_spans_and_nothing_else(project):
 
 SPANS = """
 import time
-from core.tracing import span
-from pipeline.telemetry import open_telemetry
-from pipeline.telemetry.trace_context import command_telemetry
+from thresher.core.tracing import span
+from thresher.pipeline.telemetry import open_telemetry
+from thresher.pipeline.telemetry.trace_context import command_telemetry
 open_telemetry.FLUSH_MS = 200
 began = time.monotonic()
 with command_telemetry("test"):
@@ -172,7 +172,7 @@ def test_a_wrong_variable_is_one_line_for_a_command_and_no_hindrance_for_a_worke
         name: value,
     }
     worker = (
-        "from pipeline.telemetry.trace_context import TraceContext, joined\n"
+        "from thresher.pipeline.telemetry.trace_context import TraceContext, joined\n"
         f"with joined(TraceContext(traceparent='00-{'a' * 32}-{'b' * 16}-01'), is_whole_process=True): print('works')"
     )
     command, working = (
@@ -195,7 +195,7 @@ def test_a_wrong_variable_is_one_line_for_a_command_and_no_hindrance_for_a_worke
 def test_without_the_variables_nothing_is_imported(project):
     # redis-py imports OpenTelemetry's metrics by itself, wherever that is installed.
     code = (
-        "import sys\nfrom pipeline.commands.app import app\n"
+        "import sys\nfrom thresher.pipeline.commands.app import app\n"
         "try:\n  app(['status', '--json'])\nexcept SystemExit: pass\n"
         "print([name for name in sys.modules if name.startswith('opentelemetry.exporter')], file=sys.stderr)"
     )

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.terminal.log_text import format_line
-from storage.crawllog.log_line import LogLine
+from thresher.pipeline.terminal.log_text import format_line
+from thresher.storage.crawllog.log_line import LogLine
 
 AT = 1_790_000_000_000
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from rich.console import Console
 from typer import Exit
 
-from pipeline.inputs.ingest import IngestOptions
-from pipeline.inputs.ingest_result import run_ingest
-from pipeline.terminal import output
-from pipeline.terminal.bar_progress import BarProgress
-from pipeline.terminal.printable import printable, printable_json
-from pipeline.terminal.progress import LineProgress
-from storage.directory_store import DirectoryStore
+from thresher.pipeline.inputs.ingest import IngestOptions
+from thresher.pipeline.inputs.ingest_result import run_ingest
+from thresher.pipeline.terminal import output
+from thresher.pipeline.terminal.bar_progress import BarProgress
+from thresher.pipeline.terminal.printable import printable, printable_json
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.directory_store import DirectoryStore
 
 ESCAPES = "\x1b]0;title\x07\x1b[31mred\x1b[2J\x9b2J\u202eback\r"
 

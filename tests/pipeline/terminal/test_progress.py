@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from frontier import GateState, Stats
-from pipeline.fleet.crawl_progress import remaining, status_line
-from pipeline.terminal.bar_progress import BarProgress
-from pipeline.terminal.progress import LineProgress
-from pipeline.terminal.rate import Rate, format_duration
+from thresher.frontier import GateState, Stats
+from thresher.pipeline.fleet.crawl_progress import remaining, status_line
+from thresher.pipeline.terminal.bar_progress import BarProgress
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.pipeline.terminal.rate import Rate, format_duration
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 LONG = "12.3/s, 1,234,567 hosts (12 held), about 3 h 20 min left; waits for somebody else to process"
@@ -49,7 +49,7 @@ def test_a_line_is_shown_above_the_bar():
 
 
 def test_lines_say_how_many_of_how_many(capsys, monkeypatch):
-    monkeypatch.setattr("pipeline.terminal.progress.LINE_INTERVAL_S", 0)
+    monkeypatch.setattr("thresher.pipeline.terminal.progress.LINE_INTERVAL_S", 0)
     lines = LineProgress()
     lines.start("crawl", None)
     lines.advance("12.3/s", by=1_000)

@@ -6,13 +6,13 @@ from typing import get_args
 
 import pytest
 
-import frontier
-from core.capture import Truncation
-from crawler.reading.rendered_page import RenderProblem
-from crawler.wire import FailureReason
-from extract.soft_error import SOFT_ERRORS
-from frontier.lease import FAULT_DETAILS, Fault
-from pipeline.terminal.reasons import describe, describe_with_code
+from thresher import frontier
+from thresher.core.capture import Truncation
+from thresher.crawler.reading.rendered_page import RenderProblem
+from thresher.crawler.wire import FailureReason
+from thresher.extract.soft_error import SOFT_ERRORS
+from thresher.frontier.lease import FAULT_DETAILS, Fault
+from thresher.pipeline.terminal.reasons import describe, describe_with_code
 
 LUA = (Path(frontier.__file__).parent / "lua" / "state" / "host.lua").read_text()
 RESTS = re.findall(r"'(\w+)'", re.findall(r"local RESTS = \{(.*?)\}", LUA, re.DOTALL)[0])

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from core import ThresherError
-from pipeline.commands.app import app
+from thresher.core import ThresherError
+from thresher.pipeline.commands.app import app
 
 GOOD = "In the morning of day {0} the bakers of the village brought {0} loaves of bread to the school by the river."
 BAD = "Click here now to win {0} dollars of cash, the best casino bonus number {0} waits for you, click now."

@@ -12,9 +12,9 @@ import pytest
 import zstandard
 from typer.testing import CliRunner
 
-from core import InputError, ThresherError
-from pipeline.commands.app import app
-from pipeline.training.model_files import write_model
+from thresher.core import InputError, ThresherError
+from thresher.pipeline.commands.app import app
+from thresher.pipeline.training.model_files import write_model
 
 DEEP = "[" * 200_000 + "]" * 200_000
 
@@ -122,7 +122,7 @@ def test_a_classifier_that_its_library_writes_in_part_is_no_model(texts: Path):
     words = [*QUALITY, "--bad", "bad.jsonl"]
     words[words.index("--dimensions") + 1] = "40"
     made = subprocess.run(
-        [sys.executable, "-m", "pipeline", "train", *words],
+        [sys.executable, "-m", "thresher", "train", *words],
         capture_output=True,
         text=True,
         check=False,

@@ -3,10 +3,10 @@
 import numpy as np
 import pyarrow as pa
 
-from shards.dataset import ShardFile
-from shards.formats.format import RowSize
-from shards.formats.registry import FORMATS
-from shards.formats.shard_rows import DOCUMENT_ROW, EXACT_ROW, without_text
+from thresher.shards.dataset import ShardFile
+from thresher.shards.formats.format import RowSize
+from thresher.shards.formats.registry import FORMATS
+from thresher.shards.formats.shard_rows import DOCUMENT_ROW, EXACT_ROW, without_text
 
 TEXTS = ["", "plain words", 'a "quoted"\nline\twith \\ and \x01', "日本語 и ещё 🧑‍🚀", "x" * 70_000]
 

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from core import CorruptData
-from shards.formats.registry import FORMATS
-from shards.formats.tokens import TokensShard, refs_name
 from tests.shards.formats.sample_rows import sample_rows, write_dataset, write_shard
+from thresher.core import CorruptData
+from thresher.shards.formats.registry import FORMATS
+from thresher.shards.formats.tokens import TokensShard, refs_name
 
 ROWS = sample_rows()
 
@@ -102,10 +102,10 @@ def test_tokens_and_references_stand_side_by_side(tmp_path):
 
 def test_a_shard_of_tokens_whose_rows_are_not_those_that_were_counted_is_refused(tmp_path, monkeypatch):
     kind = FORMATS["tokens"]
-    from shards.formats.format import RowSize
+    from thresher.shards.formats.format import RowSize
 
     with (tmp_path / "a").open("wb") as first, (tmp_path / "b").open("wb") as second:
-        from shards.formats.shard_rows import DOCUMENT_ROW
+        from thresher.shards.formats.shard_rows import DOCUMENT_ROW
 
         writer = kind.open((first, second), DOCUMENT_ROW, 2, RowSize(rows=1, tokens=5))
         with pytest.raises(CorruptData, match="changed while it was written"):

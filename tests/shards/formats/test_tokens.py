@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import CorruptData, InputError
-from shards.formats import checked_file
-from shards.formats.tokens import TokensShard, TokensWriter, id_bytes_of, refs_name, shard_path
+from thresher.core import CorruptData, InputError
+from thresher.shards.formats import checked_file
+from thresher.shards.formats.tokens import TokensShard, TokensWriter, id_bytes_of, refs_name, shard_path
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 65_535), max_size=30), max_size=20)
 

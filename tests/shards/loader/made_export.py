@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shards.dataset import Dataset, ShardFile, SideFile
-from shards.formats.packing_plan import plan_name, write_plan
-from shards.formats.tokens import TokensShard, TokensWriter, refs_name, shard_path
+from thresher.shards.dataset import Dataset, ShardFile, SideFile
+from thresher.shards.formats.packing_plan import plan_name, write_plan
+from thresher.shards.formats.tokens import TokensShard, TokensWriter, refs_name, shard_path
 
 
 def documents_of(source, count, *, sizes=(3, 40), seed=0):

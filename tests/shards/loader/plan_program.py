@@ -6,7 +6,7 @@ usage: plan_program.py EXPORT CACHE LENGTH...
 import json
 import sys
 
-from shards.loader.exact_loader import Loader
+from thresher.shards.loader.exact_loader import Loader
 
 export, cache, *lengths = sys.argv[1:]
 found = []

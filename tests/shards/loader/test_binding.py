@@ -6,10 +6,10 @@ import shutil
 import numpy as np
 import pytest
 
-from core import CorruptData, InputError, ThresherError
-from shards.formats.packing_plan import write_plan
-from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
+from thresher.core import CorruptData, InputError, ThresherError
+from thresher.shards.formats.packing_plan import write_plan
+from thresher.shards.loader.exact_loader import Loader
 
 LENGTH = 32
 WEB = "tokens/web/shard-0000"

@@ -9,7 +9,7 @@ from tests.shards.loader.made_export import documents_of, make_export
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
 import os, sys
-from core import CorruptData
+from thresher.core import CorruptData
 from thresher import Loader
 
 directory, shard = sys.argv[1:]

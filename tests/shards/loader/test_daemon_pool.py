@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shards.loader.access.daemon_pool import DaemonPool
+from thresher.shards.loader.access.daemon_pool import DaemonPool
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -38,7 +38,7 @@ def test_a_call_can_be_cancelled_before_it_begins():
 
 def test_a_process_ends_while_calls_are_running():
     code = (
-        "import time; from shards.loader.access.daemon_pool import DaemonPool; pool = DaemonPool(2, 'test'); "
+        "import time; from thresher.shards.loader.access.daemon_pool import DaemonPool; pool = DaemonPool(2, 'test'); "
         "[pool.submit(lambda: time.sleep(3600)) for _ in range(9)]; print('end')"
     )
     done = subprocess.run(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shards.loader.epoch_order import SHUFFLES, WINDOW_SHARDS, EpochOrder
+from thresher.shards.loader.epoch_order import SHUFFLES, WINDOW_SHARDS, EpochOrder
 
 SIZES = st.lists(st.integers(0, 30), min_size=1, max_size=40).filter(any)
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import CorruptData, InputError
-from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export, reseal, rows_of, segments_of
+from thresher.core import CorruptData, InputError
+from thresher.shards.loader.exact_loader import Loader
 
 LENGTH = 32
 WORLDS = (1, 2, 3, 8)

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core import CorruptData, InputError
-from shards.loader.access import shard_access
-from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
 from tests.storage.s3server import BUCKET
+from thresher.core import CorruptData, InputError
+from thresher.shards.loader.access import shard_access
+from thresher.shards.loader.exact_loader import Loader
 
 ROOT = Path(__file__).resolve().parents[3]
 LENGTH = 32
@@ -98,7 +98,7 @@ def test_the_second_run_downloads_nothing(bucket, tmp_path):
 
 RANK = """
 import sys
-from shards.loader.exact_loader import Loader
+from thresher.shards.loader.exact_loader import Loader
 loader = Loader(sys.argv[1], length=32, batch_size=2, rank=int(sys.argv[3]), world_size=3, cache=sys.argv[2])
 count = sum(len(batch["sequences"]) for batch in loader)
 loader.close()
@@ -214,7 +214,7 @@ def test_a_planted_object_is_refused(own_bucket, export, tmp_path, monkeypatch):
 
 SHARER = """
 import hashlib, sys
-from shards.loader.exact_loader import Loader
+from thresher.shards.loader.exact_loader import Loader
 loader = Loader(sys.argv[1], length=32, batch_size=2, cache=sys.argv[2], cache_size=int(sys.argv[3]), shuffle="window", epochs=4)
 print("open", flush=True)
 digest = hashlib.sha256()

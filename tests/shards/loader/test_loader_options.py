@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import InputError
-from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
+from thresher.core import InputError
+from thresher.shards.loader.exact_loader import Loader
 
 LENGTH = 32
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core import InputError
-from shards.loader.exact_loader import Loader
-from shards.loader.state import from_worker_state, to_worker_state
 from tests.examples import few_examples
 from tests.shards.loader.made_export import documents_of, make_export
+from thresher.core import InputError
+from thresher.shards.loader.exact_loader import Loader
+from thresher.shards.loader.state import from_worker_state, to_worker_state
 
 LENGTH = 32
 SEQUENCES = 60

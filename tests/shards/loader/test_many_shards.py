@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shards.loader.access import shard_access
-from shards.loader.access.mapped_files import MapLimits, MappedFiles
-from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
+from thresher.shards.loader.access import shard_access
+from thresher.shards.loader.access.mapped_files import MapLimits, MappedFiles
+from thresher.shards.loader.exact_loader import Loader
 
 ROOT = Path(__file__).resolve().parents[3]
 LENGTH = 32
@@ -22,7 +22,7 @@ PROGRAM = """
 import json, resource, sys
 export, cache, files, options = sys.argv[1], sys.argv[2], int(sys.argv[3]), json.loads(sys.argv[4])
 resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-from shards.loader.exact_loader import Loader
+from thresher.shards.loader.exact_loader import Loader
 loader = Loader(export, length=32, batch_size=8, cache=cache, **options)
 rows = sum(len(batch["sequences"]) for batch in loader)
 print(json.dumps([loader.sequences, rows]))

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from core import Unavailable
-from shards.loader.access.plan_cache import PlanCache
-from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
+from thresher.core import Unavailable
+from thresher.shards.loader.access.plan_cache import PlanCache
+from thresher.shards.loader.exact_loader import Loader
 
 PROGRAM = Path(__file__).with_name("plan_program.py")
 ROOT = Path(__file__).resolve().parents[3]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError
-from shards.loader.schedule import BLOCK, Schedule, largest_remainder
+from thresher.core import InputError
+from thresher.shards.loader.schedule import BLOCK, Schedule, largest_remainder
 
 WEIGHTS = st.lists(st.integers(1, 1000), min_size=1, max_size=6)
 

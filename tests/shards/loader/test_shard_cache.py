@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from core import CorruptData, Unavailable
-from shards.loader.access.shard_cache import ShardCache
-from shards.loader.loader_metrics import LoaderMetrics
+from thresher.core import CorruptData, Unavailable
+from thresher.shards.loader.access.shard_cache import ShardCache
+from thresher.shards.loader.loader_metrics import LoaderMetrics
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZE = 1000

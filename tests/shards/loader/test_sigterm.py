@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core import InputError, Unavailable
-from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
+from thresher.core import InputError, Unavailable
+from thresher.shards.loader.exact_loader import Loader
 
 ROOT = Path(__file__).resolve().parents[3]
 

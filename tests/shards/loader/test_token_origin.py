@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from core import CorruptData, InputError, RecordRef
-from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
+from thresher.core import CorruptData, InputError, RecordRef
+from thresher.shards.loader.exact_loader import Loader
 
 LENGTH = 32
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from shards.loader.exact_loader import Loader
 from tests.shards.loader.made_export import documents_of, make_export
 from tests.torchenv import environment, torch_python
+from thresher.shards.loader.exact_loader import Loader
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from shards.loader.access.use_locks import UseLocks
+from thresher.shards.loader.access.use_locks import UseLocks
 
 ROOT = Path(__file__).resolve().parents[3]
 HOLDER = """
 import sys, time
 from pathlib import Path
-from shards.loader.access.use_locks import UseLocks
+from thresher.shards.loader.access.use_locks import UseLocks
 locks = UseLocks(Path(sys.argv[1]))
 locks.hold("a")
 print("held", flush=True)

@@ -18,14 +18,14 @@ import pytest
 from fastwarc.warc import ArchiveIterator
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from core import Conflict, CorruptData, InputError, RecordRef, Unavailable
-from storage.archive.archive_writer import ArchiveWriter, recover_archives
-from storage.directory_store import DirectoryStore
-from storage.manifest import Input, digest, load_manifest, manifests
-from storage.warc.exchange_records import capture_records, target_uri
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, STARTED_MS, capture
 from tests.storage.failing_calls import count_calls, failing_at
 from tests.storage.reading import cuts, read, rows
+from thresher.core import Conflict, CorruptData, InputError, RecordRef, Unavailable
+from thresher.storage.archive.archive_writer import ArchiveWriter, recover_archives
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Input, digest, load_manifest, manifests
+from thresher.storage.warc.exchange_records import capture_records, target_uri
 
 AGENT = "thresher/0.1 (+mailto:crawl@example.org)"
 CAPTURES = [

@@ -9,19 +9,19 @@ from uuid import UUID
 
 import pytest
 
-from core import Conflict
-from pipeline.integrity.verify import verify_storage
-from pipeline.terminal.progress import LineProgress
-from storage.archive.archive_writer import ArchiveWriter, recover_archives
-from storage.archive.open_files import crawls_with_open_files
-from storage.crawllog import log_line, log_writer
-from storage.crawllog.log_writer import CrawlLogWriter
-from storage.directory_store import DirectoryStore
-from storage.warc.compression import compression_of
-from storage.warc.records import read_records
 from tests.storage.captures import capture
 from tests.storage.crawllog.test_log_line import LINE
 from tests.storage.plain_store import PlainStore
+from thresher.core import Conflict
+from thresher.pipeline.integrity.verify import verify_storage
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.archive.archive_writer import ArchiveWriter, recover_archives
+from thresher.storage.archive.open_files import crawls_with_open_files
+from thresher.storage.crawllog import log_line, log_writer
+from thresher.storage.crawllog.log_writer import CrawlLogWriter
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.warc.compression import compression_of
+from thresher.storage.warc.records import read_records
 
 
 class Killed(Exception):

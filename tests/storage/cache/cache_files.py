@@ -1,8 +1,8 @@
 """The files of a cache, looked at from outside."""
 
-from core import CorruptData
-from storage.cache import block
-from storage.cache.cache_space import disk_bytes
+from thresher.core import CorruptData
+from thresher.storage.cache import block
+from thresher.storage.cache.cache_space import disk_bytes
 
 MIB = 1 << 20
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.cache.block_cache import Cache
 from tests.storage.cache.cache_files import MIB
+from thresher.storage.cache.block_cache import Cache
 
 
 @pytest.fixture

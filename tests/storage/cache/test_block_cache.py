@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core import InputError
-from storage.cache.block_cache import Cache, default_directory
 from tests.storage.cache.cache_files import MIB, assert_in_order, block_file, down, files, is_kept, never
+from thresher.core import InputError
+from thresher.storage.cache.block_cache import Cache, default_directory
 
 
 def test_the_second_read_is_answered_from_the_cache(cache: Cache):
@@ -198,7 +198,7 @@ def test_when_the_fetch_of_one_fails_the_next_fetches(cache: Cache):
 
 
 def test_nobody_waits_for_ever_for_a_fetcher(cache, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("storage.cache.block_cache.WAIT_SECONDS", 0.02)
+    monkeypatch.setattr("thresher.storage.cache.block_cache.WAIT_SECONDS", 0.02)
     begun, ending = threading.Event(), threading.Event()
 
     def fetch():

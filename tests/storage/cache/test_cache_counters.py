@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from storage.cache.block_cache import Cache
-from storage.cache.cache_counters import COUNTS, METRICS, CacheCounters, CacheStats, sum_counters
-from storage.cache.ledger import Totals
+from thresher.storage.cache.block_cache import Cache
+from thresher.storage.cache.cache_counters import COUNTS, METRICS, CacheCounters, CacheStats, sum_counters
+from thresher.storage.cache.ledger import Totals
 
 
 def test_hits_misses_and_bytes_are_counted(tmp_path: Path):

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from storage.cache.block_cache import Cache
 from tests.storage.cache.cache_files import MIB, assert_in_order, block_file, never, on_disk
 from tests.storage.failing_calls import failing_at
+from thresher.storage.cache.block_cache import Cache
 
 CALLS = ("open", "pread", "pwrite", "fstat", "ftruncate", "mkdir", "rename", "unlink", "utime", "scandir")
 SCANS = ("scandir", "scandir")

@@ -5,8 +5,8 @@ import random
 import time
 from pathlib import Path
 
-from storage.cache.block_cache import Cache
-from storage.cache.cache_space import PAGE, disk_bytes
+from thresher.storage.cache.block_cache import Cache
+from thresher.storage.cache.cache_space import PAGE, disk_bytes
 
 BOUND = 60 * PAGE
 KEYS = 100

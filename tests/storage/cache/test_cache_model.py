@@ -11,11 +11,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from storage.cache import block
-from storage.cache.block_cache import Cache
-from storage.cache.cache_space import CacheSpace, disk_bytes
 from tests.examples import few_examples
 from tests.storage.cache.cache_files import assert_in_order, block_file, down, is_kept
+from thresher.storage.cache import block
+from thresher.storage.cache.block_cache import Cache
+from thresher.storage.cache.cache_space import CacheSpace, disk_bytes
 
 KEYS = [f"key {number}" for number in range(12)]
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.cache import block
-from storage.cache.block_cache import Cache
-from storage.cache.cache_space import EVICT_ONE_IN, PAGE, CachedFile, disk_bytes, eviction_candidates
-from storage.cache.ledger import MAGIC, Ledger, Totals
+from thresher.storage.cache import block
+from thresher.storage.cache.block_cache import Cache
+from thresher.storage.cache.cache_space import EVICT_ONE_IN, PAGE, CachedFile, disk_bytes, eviction_candidates
+from thresher.storage.cache.ledger import MAGIC, Ledger, Totals
 
 KEPT = 100
 
@@ -221,7 +221,7 @@ def test_a_ledger_left_open_is_counted_again_and_keeps_what_cannot_be_counted(tm
 
 def test_a_ledger_of_another_boot_is_counted_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "boot").write_text("one")
-    monkeypatch.setattr("storage.cache.ledger.BOOT", tmp_path / "boot")
+    monkeypatch.setattr("thresher.storage.cache.ledger.BOOT", tmp_path / "boot")
     with ledger(tmp_path)[0].update():
         pass
     (tmp_path / "boot").write_text("two")
@@ -250,7 +250,7 @@ def test_a_ledger_damaged_at_any_byte_is_counted_again(tmp_path: Path):
 def test_a_ledger_that_another_holds_is_not_waited_for_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("storage.cache.ledger.WAIT_SECONDS", 0.02)
+    monkeypatch.setattr("thresher.storage.cache.ledger.WAIT_SECONDS", 0.02)
     cache = Cache(tmp_path, 10 * PAGE)
     get(cache, "here")
     with cache._space._ledger.update():

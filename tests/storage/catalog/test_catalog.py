@@ -8,15 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core import CorruptData
-from storage import run as runs
-from storage.catalog import Catalog, CatalogContents
-from storage.catalog.catalog_tables import TABLES, Mirrored
-from storage.catalog.refresh import differences
-from storage.directory_store import DirectoryStore
-from storage.manifest import Manifest, Output, fingerprint, manifest_name, seal
 from tests.storage.manifest_samples import put, ran, rows, sealed, some
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
+from thresher.core import CorruptData
+from thresher.storage import run as runs
+from thresher.storage.catalog import Catalog, CatalogContents
+from thresher.storage.catalog.catalog_tables import TABLES, Mirrored
+from thresher.storage.catalog.refresh import differences
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Manifest, Output, fingerprint, manifest_name, seal
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "catalog.md"
 QUESTIONS = re.findall(r"```sql\n(.*?)```", GUIDE.read_text(), re.DOTALL)
@@ -430,8 +430,8 @@ def test_the_differences_make_one_out_of_the_other(stored, known):
 def test_many_names_are_compared_page_by_page(
     store: DirectoryStore, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("storage.catalog.refresh.PAGE", 3)
-    monkeypatch.setattr("storage.catalog.refresh.BATCH", 2)
+    monkeypatch.setattr("thresher.storage.catalog.refresh.PAGE", 3)
+    monkeypatch.setattr("thresher.storage.catalog.refresh.BATCH", 2)
     for number in range(20):
         put(store, "archive@1", f"main/{number}", {"response": 1})
     catalog.refresh(store)

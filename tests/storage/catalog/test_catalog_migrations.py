@@ -10,18 +10,18 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import MetaData, String, create_engine, inspect
 
-import storage.migrations
-from storage.catalog import Catalog
-from storage.catalog.catalog_tables import TABLES
-from storage.catalog.database import VERSION_TABLE
-from storage.catalog.database_url import locate
-from storage.directory_store import DirectoryStore
-from storage.migrations import REVISIONS
+import thresher.storage.migrations
 from tests.expect import expect
 from tests.storage.manifest_samples import rows, some
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
+from thresher.storage.catalog import Catalog
+from thresher.storage.catalog.catalog_tables import TABLES
+from thresher.storage.catalog.database import VERSION_TABLE
+from thresher.storage.catalog.database_url import locate
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.migrations import REVISIONS
 
-SCRIPTS = Path(storage.migrations.__file__).parent
+SCRIPTS = Path(thresher.storage.migrations.__file__).parent
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

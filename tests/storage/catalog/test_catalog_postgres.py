@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core import InputError, ThresherError, Unavailable
-from storage.catalog import Catalog
-from storage.directory_store import DirectoryStore
 from tests.storage.manifest_samples import rows, some
 from tests.storage.postgres import PASSWORD, postgres_server  # noqa: F401 - a fixture
+from thresher.core import InputError, ThresherError, Unavailable
+from thresher.storage.catalog import Catalog
+from thresher.storage.directory_store import DirectoryStore
 
 
 @pytest.fixture

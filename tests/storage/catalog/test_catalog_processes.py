@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from storage import run as runs
-from storage.catalog import Catalog
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifest_name
 from tests.storage.manifest_samples import put, ran, rows, sealed, some
 from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
+from thresher.storage import run as runs
+from thresher.storage.catalog import Catalog
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifest_name
 
 ROOT = Path(__file__).resolve().parents[3]
 
 WORK = """
 import sys, time
 from pathlib import Path
-from storage.catalog import Catalog
-from storage.directory_store import DirectoryStore
+from thresher.storage.catalog import Catalog
+from thresher.storage.directory_store import DirectoryStore
 
 class Stopping(DirectoryStore):
     left = int(sys.argv[4])
@@ -39,8 +39,8 @@ getattr(catalog, sys.argv[3])(Stopping(Path(sys.argv[2]) / "data"))
 OVER_AND_OVER = """
 import sys
 from pathlib import Path
-from storage.catalog import Catalog
-from storage.directory_store import DirectoryStore
+from thresher.storage.catalog import Catalog
+from thresher.storage.directory_store import DirectoryStore
 
 project = Path(sys.argv[2])
 while not (project / "end").exists():
@@ -53,8 +53,8 @@ while not (project / "end").exists():
 PEAK = """
 import resource, sys
 from pathlib import Path
-from storage.catalog import Catalog
-from storage.directory_store import DirectoryStore
+from thresher.storage.catalog import Catalog
+from thresher.storage.directory_store import DirectoryStore
 
 project = Path(sys.argv[2])
 catalog = Catalog(sys.argv[1], project)

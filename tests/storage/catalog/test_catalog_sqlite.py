@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core import CorruptData, InputError, Unavailable
-from storage.catalog import Catalog
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifest_name
 from tests.storage.manifest_samples import put, rows, some
+from thresher.core import CorruptData, InputError, Unavailable
+from thresher.storage.catalog import Catalog
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifest_name
 
 BEFORE_MIGRATIONS = """
 CREATE TABLE source (name VARCHAR NOT NULL, kind VARCHAR NOT NULL, PRIMARY KEY (name));

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from storage.commoncrawl.transport.http_source import HttpSource
-from storage.commoncrawl.transport.source_client import SourceClient
-from storage.request_retry import RetryPolicy
 from tests.commoncrawl import write_crawl
 from tests.commoncrawl_server import serve_files
+from thresher.storage.commoncrawl.transport.http_source import HttpSource
+from thresher.storage.commoncrawl.transport.source_client import SourceClient
+from thresher.storage.request_retry import RetryPolicy
 
 PATIENCE = RetryPolicy(total_ms=600_000, first_ms=100, longest_ms=10_000)
 AGENT = "thresher/0 (+mailto:crawl@example.org)"

@@ -1,6 +1,6 @@
 """A line of an index, and its row."""
 
-from storage.commoncrawl.index.row import parse
+from thresher.storage.commoncrawl.index.row import parse
 
 LINE = (
     'org,example)/a 20240518015810 {"url": "https://example.org/a", "mime": "text/html", "mime-detected": "text/html", '

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.commoncrawl import index_facts, row_results
-from storage.commoncrawl.batch import NOT_THERE, batches, fetch_batch
-from storage.commoncrawl.index.row import parse
-from storage.commoncrawl.index_facts import IndexFacts
-from storage.commoncrawl.record_check import ANOTHER, BROKEN, SHORT, WRONG_DIGEST, read_member
-from storage.directory_store import DirectoryStore
-from storage.manifest import Manifest, fingerprint, put_output, seal
-from storage.warc import records
-from storage.warc.members import members
-from storage.warc.records import ArchivedRecord
-from storage.warc.validator import check_record
 from tests.commoncrawl import Page, base32, cdx_line, record, response
 from tests.commoncrawl_server import CutResponse, ErrorResponse, Fault, scripted
 from tests.expect import expect
 from tests.storage.commoncrawl.samples import ROW
+from thresher.storage.commoncrawl import index_facts, row_results
+from thresher.storage.commoncrawl.batch import NOT_THERE, batches, fetch_batch
+from thresher.storage.commoncrawl.index.row import parse
+from thresher.storage.commoncrawl.index_facts import IndexFacts
+from thresher.storage.commoncrawl.record_check import ANOTHER, BROKEN, SHORT, WRONG_DIGEST, read_member
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Manifest, fingerprint, put_output, seal
+from thresher.storage.warc import records
+from thresher.storage.warc.members import members
+from thresher.storage.warc.records import ArchivedRecord
+from thresher.storage.warc.validator import check_record
 
 PAGE = Page(url="https://example.org/a", body=b"<p>Rivers run to the sea.")
 MEMBER = response(PAGE)

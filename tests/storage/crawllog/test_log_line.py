@@ -10,13 +10,13 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import CorruptData
-from storage.crawllog import log_line, log_writer
-from storage.crawllog.log_line import LogLine
-from storage.crawllog.log_writer import CrawlLogWriter
-from storage.directory_store import DirectoryStore
-from storage.manifest import load_manifest, manifest_name
 from tests.storage.plain_store import PlainStore
+from thresher.core import CorruptData
+from thresher.storage.crawllog import log_line, log_writer
+from thresher.storage.crawllog.log_line import LogLine
+from thresher.storage.crawllog.log_writer import CrawlLogWriter
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import load_manifest, manifest_name
 
 LINE = LogLine(
     time_ms=1_767_225_600_123,

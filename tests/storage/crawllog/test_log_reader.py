@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from storage.archive.local_open_file import LocalOpenFile
-from storage.crawllog.log_line import LogLine
-from storage.crawllog.log_reader import LogFollower, has_log, read_in_order
-from storage.crawllog.log_writer import CrawlLogWriter, recover_log
-from storage.directory_store import DirectoryStore
 from tests.expect import expect
+from thresher.storage.archive.local_open_file import LocalOpenFile
+from thresher.storage.crawllog.log_line import LogLine
+from thresher.storage.crawllog.log_reader import LogFollower, has_log, read_in_order
+from thresher.storage.crawllog.log_writer import CrawlLogWriter, recover_log
+from thresher.storage.directory_store import DirectoryStore
 
 
 def line(time_ms):

@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from storage.directory_store import DirectoryStore
+from thresher.storage.directory_store import DirectoryStore
 
 MOST = 100
 

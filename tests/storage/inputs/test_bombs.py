@@ -20,14 +20,14 @@ import pyarrow as pa
 import pytest
 import zstandard
 
-from core import InputError
-from storage.inputs import wacz_input
-from storage.inputs.decompression import ALWAYS_ALLOWED_BYTES, DecompressedStream, decompress
-from storage.inputs.input_kinds import detect_kind, input_kinds, read_items
-from storage.warc.members import members
-from storage.warc.payload import decode_chunked, decode_content
 from tests.attacks import cpu_limit
 from tests.expect import expect
+from thresher.core import InputError
+from thresher.storage.inputs import wacz_input
+from thresher.storage.inputs.decompression import ALWAYS_ALLOWED_BYTES, DecompressedStream, decompress
+from thresher.storage.inputs.input_kinds import detect_kind, input_kinds, read_items
+from thresher.storage.warc.members import members
+from thresher.storage.warc.payload import decode_chunked, decode_content
 
 LIMIT = 64 << 20
 SIZE = 4 << 20
@@ -84,7 +84,7 @@ def test_an_archive_of_beginnings_takes_time_in_proportion(tmp_path: Path, data)
 def test_damage_beyond_the_bound_is_one_stretch_and_what_is_whole_before_it_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("storage.warc.members.SPENT_AT_LEAST", 1_000)
+    monkeypatch.setattr("thresher.storage.warc.members.SPENT_AT_LEAST", 1_000)
     whole = gzip.compress(BEGIN + b"Content-Length: 0\r\n\r\n\r\n\r\n", mtime=0)
     broken = (MEMBER_HEAD + b"\0" + struct.pack("<HH", 60_000, 5_535) + BEGIN) * 2_000
     found = list(members(io.BytesIO(whole * 3 + broken), 0, None, 1 << 20, name="x"))
@@ -99,7 +99,9 @@ def spooled(monkeypatch: pytest.MonkeyPatch):
     written = [0]
     made = tempfile.TemporaryFile
     for module in ("wacz_input", "input_kinds", "warc_input"):
-        monkeypatch.setattr(f"storage.inputs.{module}.TemporaryFile", lambda: _Counting(made(), written))
+        monkeypatch.setattr(
+            f"thresher.storage.inputs.{module}.TemporaryFile", lambda: _Counting(made(), written)
+        )
     return written
 
 

@@ -9,11 +9,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError
-from storage.inputs.bounded_lines import lines
-from storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
-from storage.inputs.table_files.columns import Columns
 from tests.storage.made_inputs import CODECS, FORMS, ROWS, gzipped, jsonl, packed, parquet, read, tarred
+from thresher.core import InputError
+from thresher.storage.inputs.bounded_lines import lines
+from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
+from thresher.storage.inputs.table_files.columns import Columns
 
 
 def told(entries):

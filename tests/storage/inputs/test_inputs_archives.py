@@ -13,18 +13,18 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError
-from storage.inputs import arc, wacz_input, warc_input
-from storage.inputs.entry import HTTP_RESPONSE, CopiedRecord, InputRecord, UnusableRecord
-from storage.inputs.file_slice import FileSlice
-from storage.inputs.input_kinds import detect_kind, input_kinds
-from storage.inputs.input_kinds import read_items as kind_items
-from storage.warc.compression import gzip_member
-from storage.warc.exchange_records import capture_records, warcinfo
 from tests.expect import expect
 from tests.shared import shared_file
 from tests.storage.captures import RECORD_ID, STARTED_MS, capture
 from tests.storage.warc.test_records import lz4
+from thresher.core import InputError
+from thresher.storage.inputs import arc, wacz_input, warc_input
+from thresher.storage.inputs.entry import HTTP_RESPONSE, CopiedRecord, InputRecord, UnusableRecord
+from thresher.storage.inputs.file_slice import FileSlice
+from thresher.storage.inputs.input_kinds import detect_kind, input_kinds
+from thresher.storage.inputs.input_kinds import read_items as kind_items
+from thresher.storage.warc.compression import gzip_member
+from thresher.storage.warc.exchange_records import capture_records, warcinfo
 
 compressed = partial(gzip.compress, mtime=0)
 INFO = warcinfo("x.warc.gz", date_ms=STARTED_MS, fields={"software": "thresher"})

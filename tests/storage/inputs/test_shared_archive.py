@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from core import CorruptData, InputError
-from storage.archive.reseal import reseal
-from storage.directory_store import DirectoryStore
-from storage.inputs import shared_archive
-from storage.inputs.entry import InputRecord, UnusableRecord
-from storage.inputs.origin import Origin, passed_over
-from storage.inputs.shared_archive import SharedArchive, inputs_of, is_shared, seal_unsealed
-from storage.inputs.volumes import VolumeSize
-from storage.manifest import load_manifest, manifests
-from storage.warc import cdxj
-from storage.warc.records import read_records
-from storage.warc.validator import check_record
+from thresher.core import CorruptData, InputError
+from thresher.storage.archive.reseal import reseal
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.inputs import shared_archive
+from thresher.storage.inputs.entry import InputRecord, UnusableRecord
+from thresher.storage.inputs.origin import Origin, passed_over
+from thresher.storage.inputs.shared_archive import SharedArchive, inputs_of, is_shared, seal_unsealed
+from thresher.storage.inputs.volumes import VolumeSize
+from thresher.storage.manifest import load_manifest, manifests
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.records import read_records
+from thresher.storage.warc.validator import check_record
 
 
 def origin(number, **more):

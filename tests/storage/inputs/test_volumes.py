@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from core import InputError
-from storage.archive.reseal import reseal
-from storage.directory_store import DirectoryStore
-from storage.inputs.entry import HTTP_RESPONSE, CopiedRecord, InputRecord, UnusableRecord
-from storage.inputs.origin import Origin, passed_over
-from storage.inputs.volumes import VolumeSize, ingest_volumes
-from storage.manifest import load_manifest, manifests
-from storage.warc import cdxj
-from storage.warc.records import read_records
-from storage.warc.validator import check_record
+from thresher.core import InputError
+from thresher.storage.archive.reseal import reseal
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.inputs.entry import HTTP_RESPONSE, CopiedRecord, InputRecord, UnusableRecord
+from thresher.storage.inputs.origin import Origin, passed_over
+from thresher.storage.inputs.volumes import VolumeSize, ingest_volumes
+from thresher.storage.manifest import load_manifest, manifests
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.records import read_records
+from thresher.storage.warc.validator import check_record
 
 ORIGIN = Origin(name="x.jsonl", stem="x.jsonl", identity="sha256:1", reader="jsonl@1", options={}, rows=True)
 SMALL = VolumeSize(records=3)
@@ -139,7 +139,7 @@ def test_it_goes_on_behind_the_last_volume_that_is_sealed(files: DirectoryStore,
 KILLED = """
 import sys
 from pathlib import Path
-from storage.inputs.volumes import ingest_volumes
+from thresher.storage.inputs.volumes import ingest_volumes
 from tests.storage.inputs.killed_puts import kill_at_every_put
 from tests.storage.inputs.test_volumes import ORIGIN, SMALL, made
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from core import InputError
-from storage.inputs.whole_file import open_whole, plain_name
+from thresher.core import InputError
+from thresher.storage.inputs.whole_file import open_whole, plain_name
 
 TEXT = b"".join(b"%d %s\n" % (number, os.urandom(9).hex().encode()) for number in range(20_000))
 PACKED: dict[str, Callable[[bytes], bytes]] = {

@@ -14,10 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from core import CorruptData, InputError, Unavailable
-from storage.request_retry import RetryPolicy
-from storage.s3.read import BLOCK
-from storage.s3.s3_store import S3Store
 from tests.storage.conftest import MIN_PART, QUICK
 from tests.storage.faulty_proxy import (
     Answer,
@@ -31,6 +27,10 @@ from tests.storage.faulty_proxy import (
     scripted,
 )
 from tests.storage.s3server import BUCKET, READER, running_server
+from thresher.core import CorruptData, InputError, Unavailable
+from thresher.storage.request_retry import RetryPolicy
+from thresher.storage.s3.read import BLOCK
+from thresher.storage.s3.s3_store import S3Store
 
 SPAWN = multiprocessing.get_context("spawn")
 IMPATIENT = RetryPolicy(total_ms=1000, first_ms=5, longest_ms=50)
@@ -261,7 +261,7 @@ def test_what_was_begun_by_a_process_that_was_answered_is_patient_from_the_start
     bucket = pickle.loads(pickle.dumps(bucket_at(proxy.endpoint, patience=replace(QUICK, total_ms=60_000))))
     proxy.refuse()
     with ThreadPoolExecutor(1) as pool, pytest.MonkeyPatch.context() as patched:
-        patched.setattr("storage.s3.requests.FIRST_REPLY_MS", 50)
+        patched.setattr("thresher.storage.s3.requests.FIRST_REPLY_MS", 50)
         reading = pool.submit(bucket.exists, "name")
         while (bucket.unavailable_since_ms() or time.time_ns()) > time.time_ns() // 1_000_000 - 300:
             time.sleep(0.01)

@@ -14,7 +14,7 @@ BOUND = 100 << 20
 PROGRAM = """
 import hashlib, resource, sys
 from pathlib import Path
-from storage.s3.s3_store import S3Store
+from thresher.storage.s3.s3_store import S3Store
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from storage.s3.s3_store import S3Store
 from tests.storage.conftest import MIN_PART, QUICK
 from tests.storage.faulty_proxy import Answer, DropCondition, LoseReply, scripted, start_proxy
 from tests.storage.s3server import BUCKET, running_server
+from thresher.storage.s3.s3_store import S3Store
 
 LARGE = 2 * MIN_PART + 1000
 

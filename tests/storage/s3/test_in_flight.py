@@ -13,14 +13,14 @@ from pathlib import Path
 import boto3
 import pytest
 
-from storage.s3.in_flight import InFlight
-from storage.s3.s3_client import open_client
 from tests.crawler.authority import Authority
 from tests.expect import expect
 from tests.loop_thread import LoopThread
 from tests.storage.conftest import MIN_PART
 from tests.storage.faulty_proxy import Delay, Drip, scripted
 from tests.storage.s3server import BUCKET
+from thresher.storage.s3.in_flight import InFlight
+from thresher.storage.s3.s3_client import open_client
 
 SPAWN = multiprocessing.get_context("spawn")
 LARGE = 2 * MIN_PART + 1000

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import Unavailable
-from storage.s3.listing import names
+from thresher.core import Unavailable
+from thresher.storage.s3.listing import names
 
 part = st.text("ab-.0", min_size=1, max_size=3)
 keys = st.sets(st.lists(part, min_size=1, max_size=3).map("/".join), max_size=20)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from storage.s3.s3_client import open_client, open_session
+from thresher.storage.s3.s3_client import open_client, open_session
 
 
 def test_sessions_share_the_description_of_s3(keys):

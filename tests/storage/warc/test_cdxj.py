@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import CorruptData, RecordRef
-from storage.warc import cdxj
-from storage.warc.index_lines import IndexLines
 from tests.shared import shared_file
 from tests.storage import reading
+from thresher.core import CorruptData, RecordRef
+from thresher.storage.warc import cdxj
+from thresher.storage.warc.index_lines import IndexLines
 
 compressed = partial(gzip.compress, mtime=0)  # the names of tests are made of it: no clock in them
 

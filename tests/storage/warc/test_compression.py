@@ -7,7 +7,7 @@ import zlib
 from hashlib import sha256
 from pathlib import Path
 
-from storage.warc.compression import gzip_member
+from thresher.storage.warc.compression import gzip_member
 
 
 def records(count=20_000):

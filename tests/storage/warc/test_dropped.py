@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 from warcio.checker import Checker
 
-from core import InputError
-from storage.archive.archive_writer import ArchiveWriter, recover_archives
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
-from storage.warc.compression import gzip_member
-from storage.warc.dropped import DROPPED, DroppedPage, decode, encode
-from storage.warc.exchange_records import dropped_record, payload_digest
 from tests.expect import expect
 from tests.storage.captures import RECORD_ID, STARTED_MS, capture
 from tests.storage.reading import read
+from thresher.core import InputError
+from thresher.storage.archive.archive_writer import ArchiveWriter, recover_archives
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
+from thresher.storage.warc.compression import gzip_member
+from thresher.storage.warc.dropped import DROPPED, DroppedPage, decode, encode
+from thresher.storage.warc.exchange_records import dropped_record, payload_digest
 
 REMAINS = DroppedPage(
     reason="other_language",

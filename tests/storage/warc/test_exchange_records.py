@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from core import InputError
-from storage.warc.compression import gzip_member
-from storage.warc.exchange_records import (
+from tests.storage.captures import BODY, CHUNKED, RECORD_ID, capture, captures
+from tests.storage.reading import read
+from thresher.core import InputError
+from thresher.storage.warc.compression import gzip_member
+from thresher.storage.warc.exchange_records import (
     base32,
     capture_records,
     payload_digest,
@@ -24,8 +26,6 @@ from storage.warc.exchange_records import (
     warc_date,
     warcinfo,
 )
-from tests.storage.captures import BODY, CHUNKED, RECORD_ID, capture, captures
-from tests.storage.reading import read
 
 GOLDEN_REQUEST = (
     b"WARC/1.1\r\n"

@@ -5,8 +5,8 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.warc import index_lines
-from storage.warc.index_lines import CHUNK, IndexLines
+from thresher.storage.warc import index_lines
+from thresher.storage.warc.index_lines import CHUNK, IndexLines
 
 TEXT = st.text(st.characters(min_codepoint=0, max_codepoint=127, exclude_characters="\n"), max_size=8)
 

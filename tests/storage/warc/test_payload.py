@@ -10,7 +10,8 @@ from fastwarc.stream_io import BrotliWriter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.warc.payload import (
+from tests.storage.captures import chunks
+from thresher.storage.warc.payload import (
     BROKEN_CHUNKS,
     BROKEN_ENCODING,
     TOO_LONG,
@@ -18,7 +19,6 @@ from storage.warc.payload import (
     decode_content,
     decode_transfer,
 )
-from tests.storage.captures import chunks
 
 LIMIT = 1 << 20
 TEXT = b"The quick brown fox. " * 200

@@ -13,13 +13,13 @@ from fastwarc.warc import ArchiveIterator, WarcRecordType
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError
-from storage.warc.exchange_records import capture_records, warcinfo
-from storage.warc.members import BROKEN, CUT_OFF, NO_RECORD
-from storage.warc.records import MANY_RECORDS, NO_HEAD, WRONG_LENGTH
 from tests.shared import DATA, shared_file
 from tests.storage.captures import BODY, CHUNKED, RECORD_ID, STARTED_MS, capture
 from tests.storage.reading import read
+from thresher.core import InputError
+from thresher.storage.warc.exchange_records import capture_records, warcinfo
+from thresher.storage.warc.members import BROKEN, CUT_OFF, NO_RECORD
+from thresher.storage.warc.records import MANY_RECORDS, NO_HEAD, WRONG_LENGTH
 
 compressed = partial(gzip.compress, mtime=0)  # the names of tests are made of it: no clock in them
 

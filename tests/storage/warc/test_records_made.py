@@ -11,12 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator as WarcioIterator
 
-from core import InputError
-from storage.archive.archive_writer import CaptureMetadata, Revisit
-from storage.warc.compression import compressor, gzip_member
-from storage.warc.exchange_records import Attachment, attachment_record, capture_records, metadata_record
 from tests.storage.captures import BODY, RECORD_ID, SPOKEN, STARTED_MS, capture, captures, wild_captures
 from tests.storage.reading import read
+from thresher.core import InputError
+from thresher.storage.archive.archive_writer import CaptureMetadata, Revisit
+from thresher.storage.warc.compression import compressor, gzip_member
+from thresher.storage.warc.exchange_records import (
+    Attachment,
+    attachment_record,
+    capture_records,
+    metadata_record,
+)
 
 EARLIER = "urn:uuid:99999999-2222-4333-8444-555555555555"
 SAME = Revisit(

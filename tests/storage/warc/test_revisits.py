@@ -11,20 +11,20 @@ from uuid import UUID
 import pytest
 from fastwarc.warc import ArchiveIterator
 
-from core import CorruptData
-from storage.archive import archive_writer as storage_archive
-from storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit, recover_archives
-from storage.archive.originals import find_originals
-from storage.archive.recent_payloads import load_recent_payloads
-from storage.archive.written_payloads import WrittenPayloads
-from storage.directory_store import DirectoryStore
-from storage.manifest import Manifest
-from storage.warc.compression import SUFFIXES
-from storage.warc.exchange_records import Attachment, payload_digest, payload_sha256
-from storage.warc.records import record_at
 from tests.expect import expect
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.reading import cuts, read, rows
+from thresher.core import CorruptData
+from thresher.storage.archive import archive_writer as storage_archive
+from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit, recover_archives
+from thresher.storage.archive.originals import find_originals
+from thresher.storage.archive.recent_payloads import load_recent_payloads
+from thresher.storage.archive.written_payloads import WrittenPayloads
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Manifest
+from thresher.storage.warc.compression import SUFFIXES
+from thresher.storage.warc.exchange_records import Attachment, payload_digest, payload_sha256
+from thresher.storage.warc.records import record_at
 
 BIG = random.Random(1).randbytes(2_000)
 KINDS = list(SUFFIXES)
@@ -114,7 +114,8 @@ def test_a_commit_that_fails_makes_nothing_known(files: DirectoryStore, monkeypa
     made.append(page(1), UUID(int=1))
     with monkeypatch.context() as broken:
         broken.setattr(
-            "storage.archive.local_open_file.os.fsync", lambda _: (_ for _ in ()).throw(OSError(5, "EIO"))
+            "thresher.storage.archive.local_open_file.os.fsync",
+            lambda _: (_ for _ in ()).throw(OSError(5, "EIO")),
         )
         with pytest.raises(OSError, match="EIO"):
             made.commit()
@@ -146,8 +147,8 @@ def test_what_is_remembered_is_bounded_and_the_least_used_is_forgotten():
 def test_two_payloads_of_one_sha1_are_both_written(files: DirectoryStore, monkeypatch: pytest.MonkeyPatch):
     """As shattered-1.pdf and shattered-2.pdf are (https://shattered.io): SHA-256 decides."""
     collision = payload_digest(page(1))
-    monkeypatch.setattr("storage.archive.archive_writer.payload_digest", lambda _: collision)
-    monkeypatch.setattr("storage.archive.archive_writer.make_validator", lambda _: lambda _: None)
+    monkeypatch.setattr("thresher.storage.archive.archive_writer.payload_digest", lambda _: collision)
+    monkeypatch.setattr("thresher.storage.archive.archive_writer.make_validator", lambda _: lambda _: None)
     made = archive(files)
     for number, one in enumerate((page(1), page(2, BIG[::-1]), page(3), page(4, BIG[::-1]))):
         made.append(one, UUID(int=number))

@@ -7,12 +7,12 @@ from typing import Literal
 import pytest
 from hypothesis import given
 
-from core import CorruptData
-from storage.warc.compression import compressor
-from storage.warc.exchange_records import capture_records, metadata_record, warcinfo
-from storage.warc.validator import EVERY, make_validator
 from tests.storage.captures import RECORD_ID, SPOKEN, capture, captures, malformed_capture, wild_captures
 from tests.storage.warc.test_records_made import NOTES, SAME
+from thresher.core import CorruptData
+from thresher.storage.warc.compression import compressor
+from thresher.storage.warc.exchange_records import capture_records, metadata_record, warcinfo
+from thresher.storage.warc.validator import EVERY, make_validator
 
 KINDS: list[Literal["gzip", "zstd"]] = ["gzip", "zstd"]
 

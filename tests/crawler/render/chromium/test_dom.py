@@ -2,13 +2,13 @@
 
 import pytest
 
-from extract.extraction import Extraction
-from extract.html import extract
-from extract.links import extract_links
-from frontier.urls.link_targets import link_targets
 from tests.crawler.render.test_tab import said, shell
 from tests.crawler.server import page
 from tests.expect import expect
+from thresher.extract.extraction import Extraction
+from thresher.extract.html import extract
+from thresher.extract.links import extract_links
+from thresher.frontier.urls.link_targets import link_targets
 
 LONG = " with a sentence that is long enough to be taken for the text of a page."
 

@@ -14,10 +14,10 @@ from hyperframe.frame import (
     SettingsFrame,
 )
 
-from core import Capture
-from frontier import canonicalize
 from tests.crawler.h2server import H2Server
 from tests.crawler.server import page
+from thresher.core import Capture
+from thresher.frontier import canonicalize
 
 HEAD = [
     (b":status", b"200"),

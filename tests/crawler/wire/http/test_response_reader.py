@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.wire.http.response_reader import ResponseReader
-from crawler.wire.limits import MAX_HEAD_BYTES
+from thresher.crawler.wire.http.response_reader import ResponseReader
+from thresher.crawler.wire.limits import MAX_HEAD_BYTES
 
 NAMES = st.text(alphabet="ABCabc-", min_size=1, max_size=8)
 VALUES = st.text(alphabet="abc: ;=é", max_size=12).map(str.strip)

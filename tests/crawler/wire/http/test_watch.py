@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import pytest
 
-from crawler.wire.http.exchange import STALL_S, ExchangeTimer
-from crawler.wire.limits import Limits
-from crawler.wire.network.timeout import time_limit
+from thresher.crawler.wire.http.exchange import STALL_S, ExchangeTimer
+from thresher.crawler.wire.limits import Limits
+from thresher.crawler.wire.network.timeout import time_limit
 
 
 class Loop:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError
-from crawler.wire.network.address import effective_address, is_blocked, parse_networks
+from thresher.core import InputError
+from thresher.crawler.wire.network.address import effective_address, is_blocked, parse_networks
 
 OURS = [
     "127.0.0.1",

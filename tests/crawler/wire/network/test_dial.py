@@ -5,10 +5,10 @@ import socket
 import time
 from contextlib import contextmanager
 
-from core import Capture
-from crawler.wire import Postponement
-from frontier import canonicalize
 from tests.crawler.server import Server, page
+from thresher.core import Capture
+from thresher.crawler.wire import Postponement
+from thresher.frontier import canonicalize
 
 
 @contextmanager

@@ -6,13 +6,13 @@ import socket
 import pycares
 import pytest
 
-from core import InputError
-from crawler.wire import FetchFailure
-from crawler.wire.network.dns import MAX_ADDRESSES, MAX_CACHED_HOSTS, NO_ANSWER_TTL_S, Resolver
-from frontier import canonicalize
 from tests.crawler.nameserver import AAAA, SERVFAIL, A
 from tests.crawler.server import Server, page
 from tests.expect import expect
+from thresher.core import InputError
+from thresher.crawler.wire import FetchFailure
+from thresher.crawler.wire.network.dns import MAX_ADDRESSES, MAX_CACHED_HOSTS, NO_ANSWER_TTL_S, Resolver
+from thresher.frontier import canonicalize
 
 
 class Clock:

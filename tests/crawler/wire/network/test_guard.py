@@ -2,9 +2,9 @@
 
 import pytest
 
-from crawler.wire.network.address import parse_networks
-from crawler.wire.network.guard import BAD_PORTS, is_port_allowed, is_private_name
-from frontier import canonicalize
+from thresher.crawler.wire.network.address import parse_networks
+from thresher.crawler.wire.network.guard import BAD_PORTS, is_port_allowed, is_private_name
+from thresher.frontier import canonicalize
 
 
 @pytest.mark.parametrize(

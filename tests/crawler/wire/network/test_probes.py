@@ -8,15 +8,15 @@ from contextlib import asynccontextmanager
 import pycares
 import pytest
 
-from crawler.wire.fetch_failure import FetchFailure, connection_failure
-from crawler.wire.network.dns import Resolver
-from crawler.wire.network.probes import HostProbe
-from frontier import canonicalize
 from tests.crawler.flat_settings import wire_client
 from tests.crawler.nameserver import SERVFAIL
 from tests.crawler.server import Server, page
 from tests.crawler.wire.network.test_proxy import Proxy
 from tests.expect import expect
+from thresher.crawler.wire.fetch_failure import FetchFailure, connection_failure
+from thresher.crawler.wire.network.dns import Resolver
+from thresher.crawler.wire.network.probes import HostProbe
+from thresher.frontier import canonicalize
 
 REFUSED_BY_POLICY = 5
 

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from core import Capture, InputError
-from crawler.wire.network.proxy import parse_proxy
-from frontier import canonicalize
 from tests.crawler.server import Server, page
+from thresher.core import Capture, InputError
+from thresher.crawler.wire.network.proxy import parse_proxy
+from thresher.frontier import canonicalize
 
 PAIR = b"me:se:cret"
 

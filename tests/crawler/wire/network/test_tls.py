@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from core import Capture
-from crawler.wire.network.tls import iana_cipher_name
-from frontier import canonicalize
 from tests.crawler.server import Server, page
+from thresher.core import Capture
+from thresher.crawler.wire.network.tls import iana_cipher_name
+from thresher.frontier import canonicalize
 
 
 @asynccontextmanager

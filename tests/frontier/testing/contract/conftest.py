@@ -2,8 +2,8 @@
 
 import pytest
 
-from frontier.link.embedded import embedded_server
 from tests.frontier import contract
+from thresher.frontier.link.embedded import embedded_server
 
 budget, crawl, policy, worker = contract.budget, contract.crawl, contract.policy, contract.worker
 

@@ -1,8 +1,8 @@
 """How hosts die: the kinds of faults that they die of, and faults until they are dead."""
 
-from frontier import Fault, Outcome
-from frontier.lease import FAULT_DETAILS
 from tests.frontier.contract import HOUR
+from thresher.frontier import Fault, Outcome
+from thresher.frontier.lease import FAULT_DETAILS
 
 KINDS = [
     ("", Fault.TLS, "dead_tls"),

@@ -4,27 +4,27 @@ import inspect
 
 import pytest
 
-from frontier import Fault, Frontier, HostRelease, Kind, Outcome, Scope
-from frontier.testing import MemoryFrontier
-from frontier.testing.memory_backlog import MemoryBacklog
-from frontier.testing.memory_crawl import MemoryCrawl
-from frontier.testing.memory_fleet import MemoryFleet
-from frontier.testing.memory_inspection import MemoryInspection
-from frontier.testing.memory_operator import MemoryOperator
-from frontier.testing.memory_origins import MemoryOrigins
-from frontier.testing.memory_politeness import MemoryPoliteness
-from frontier.testing.memory_rebuild import MemoryRebuild
-from frontier.testing.memory_workers import MemoryWorkers
-from frontier.verbs.backlog import Backlog
-from frontier.verbs.crawl import Crawl
-from frontier.verbs.fleet import Fleet
-from frontier.verbs.inspection import Inspection
-from frontier.verbs.operator import Operator
-from frontier.verbs.origins import Origins
-from frontier.verbs.politeness import Politeness
-from frontier.verbs.rebuild import Rebuild
-from frontier.verbs.workers import Workers
 from tests.frontier.contract import numbered
+from thresher.frontier import Fault, Frontier, HostRelease, Kind, Outcome, Scope
+from thresher.frontier.testing import MemoryFrontier
+from thresher.frontier.testing.memory_backlog import MemoryBacklog
+from thresher.frontier.testing.memory_crawl import MemoryCrawl
+from thresher.frontier.testing.memory_fleet import MemoryFleet
+from thresher.frontier.testing.memory_inspection import MemoryInspection
+from thresher.frontier.testing.memory_operator import MemoryOperator
+from thresher.frontier.testing.memory_origins import MemoryOrigins
+from thresher.frontier.testing.memory_politeness import MemoryPoliteness
+from thresher.frontier.testing.memory_rebuild import MemoryRebuild
+from thresher.frontier.testing.memory_workers import MemoryWorkers
+from thresher.frontier.verbs.backlog import Backlog
+from thresher.frontier.verbs.crawl import Crawl
+from thresher.frontier.verbs.fleet import Fleet
+from thresher.frontier.verbs.inspection import Inspection
+from thresher.frontier.verbs.operator import Operator
+from thresher.frontier.verbs.origins import Origins
+from thresher.frontier.verbs.politeness import Politeness
+from thresher.frontier.verbs.rebuild import Rebuild
+from thresher.frontier.verbs.workers import Workers
 
 NOT_IN_MEMORY = {"tail", "has_lost_partition", "sync", "register", "is_gate_open", "call", "one"}
 """A single process has no storage for queues, no parts to lose, no disk to wait for and no calls of a server."""

@@ -1,7 +1,7 @@
 """Exchanges that are nearer to each other than the delay of their host are seen by every frontier."""
 
-from frontier import ExchangeTimes
 from tests.frontier.contract import MINUTE, SECOND
+from thresher.frontier import ExchangeTimes
 
 
 class Observers:

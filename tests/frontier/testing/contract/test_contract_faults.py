@@ -2,9 +2,9 @@
 
 import pytest
 
-from frontier import Fault, HostRelease, Outcome
 from tests.frontier.contract import DAY, HOUR, MINUTE, SECOND, numbered
 from tests.frontier.testing.contract.deaths import KINDS, fail_until_dead
+from thresher.frontier import Fault, HostRelease, Outcome
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from core import InputError
-from frontier import Member, Wanted
-from frontier.fleet_state import MemberEnd
 from tests.frontier.contract import numbered
+from thresher.core import InputError
+from thresher.frontier import Member, Wanted
+from thresher.frontier.fleet_state import MemberEnd
 
 TTL = 10_000
 USUAL = {"crawler": 2, "processor": 1, "exporter": 0}

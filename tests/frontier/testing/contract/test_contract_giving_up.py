@@ -1,8 +1,8 @@
 """Pages that notify are granted once more when every frontier has given them up."""
 
-from frontier import Fault, HostRelease, Outcome, Scope
 from tests.frontier.contract import DAY, HOUR, SECOND, numbered, texts
 from tests.frontier.testing.contract.deaths import fail_until_dead
+from thresher.frontier import Fault, HostRelease, Outcome, Scope
 
 
 async def heard(worker):

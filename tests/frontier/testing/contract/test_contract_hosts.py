@@ -2,8 +2,8 @@
 
 import pytest
 
-from frontier import Frontier, Rank, Scope
 from tests.frontier.contract import HOUR, MINUTE, Worker, numbered
+from thresher.frontier import Frontier, Rank, Scope
 
 
 async def test_a_held_host_is_asked_nothing_until_it_is_resumed(worker, found):

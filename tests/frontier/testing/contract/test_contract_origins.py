@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from frontier import Fault, Kind, Outcome
 from tests.frontier.contract import DAY, HOUR, SECOND
 from tests.frontier.testing.contract.deaths import KINDS
+from thresher.frontier import Fault, Kind, Outcome
 
 DEAD, GOOD = "http://a.test:9", "http://a.test:8080"
 

@@ -1,8 +1,8 @@
 """How a lease ends in every frontier: settled, late, tried again, expired, or lost with its worker."""
 
-from frontier import Kind, Outcome
-from frontier.request_state import RequestState
 from tests.frontier.contract import HOUR, MINUTE, SECOND, Worker, numbered, texts
+from thresher.frontier import Kind, Outcome
+from thresher.frontier.request_state import RequestState
 
 OF_THE_SEED, OF_THE_FIRST_VISIT = RequestState(etag="seed"), RequestState(etag="first")
 

@@ -1,7 +1,7 @@
 """When every frontier grants a lease: the delay of a host, and the time of the next lease."""
 
-from frontier import Fault, HostRelease, Kind, Outcome
 from tests.frontier.contract import HOUR, MINUTE, SECOND, numbered
+from thresher.frontier import Fault, HostRelease, Kind, Outcome
 
 
 async def test_a_lease_names_the_time_of_the_next(crawl, worker, found):

@@ -5,8 +5,8 @@ from itertools import count
 
 import pytest
 
-from frontier import HostSwitch, UrlPolicy
 from tests.frontier.contract import numbered
+from thresher.frontier import HostSwitch, UrlPolicy
 
 
 async def test_a_template_that_says_the_same_again_and_again_is_starved_and_another_goes_on(worker, found):

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from frontier import HostRelease
 from tests.frontier.contract import MINUTE, SECOND, numbered, texts
+from thresher.frontier import HostRelease
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 import pytest
 
-from core import InputError
-from frontier import Budget, Discovery, HostSwitch, Kind, Outcome, Scope, UrlPolicy, canonicalize
-from frontier.request_state import RequestState
 from tests.frontier.contract import HOUR, numbered, texts
+from thresher.core import InputError
+from thresher.frontier import Budget, Discovery, HostSwitch, Kind, Outcome, Scope, UrlPolicy, canonicalize
+from thresher.frontier.request_state import RequestState
 
 
 async def test_an_unknown_url_waits_and_a_known_one_changes_nothing(crawl, found):

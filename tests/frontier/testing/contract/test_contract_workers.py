@@ -1,7 +1,7 @@
 """What workers report, and which of them are alive, in every frontier."""
 
-from frontier import CrawlFigures, Outage, WorkerFigures, WorkerReport
 from tests.frontier.contract import HOUR, MINUTE, SECOND
+from thresher.frontier import CrawlFigures, Outage, WorkerFigures, WorkerReport
 
 
 async def test_a_worker_without_a_heartbeat_in_time_is_not_alive(worker):

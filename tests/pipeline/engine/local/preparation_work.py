@@ -2,8 +2,8 @@
 
 import os
 
-from core import InputError
-from pipeline.engine.task import PartOutputs
+from thresher.core import InputError
+from thresher.pipeline.engine.task import PartOutputs
 
 LOADED: dict[str, bytes] = {}
 

@@ -6,14 +6,14 @@ import threading
 
 import pytest
 
-from core import ThresherError
-from pipeline.engine import run_step
-from pipeline.engine.local import part_process
-from pipeline.engine.local.part_process import PartProcess
-from pipeline.engine.local.part_server import MAX_LOG_LINES
-from pipeline.engine.messages import MAX_LINE_CHARACTERS
-from pipeline.engine.task import Task, TaskSuccess, WorkerDeath
 from tests.pipeline import work_functions
+from thresher.core import ThresherError
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.engine.local import part_process
+from thresher.pipeline.engine.local.part_process import PartProcess
+from thresher.pipeline.engine.local.part_server import MAX_LOG_LINES
+from thresher.pipeline.engine.messages import MAX_LINE_CHARACTERS
+from thresher.pipeline.engine.task import Task, TaskSuccess, WorkerDeath
 
 MEMORY = 8 << 30
 

@@ -6,11 +6,12 @@ import os
 import msgspec
 import pytest
 
-from core import CorruptData, ThresherError, Unavailable
-from pipeline.engine import messages
-from pipeline.engine.local.part_process import PartProcess
-from pipeline.engine.local.part_server import PartServer
-from pipeline.engine.messages import (
+from tests.pipeline import hostile_work, work_functions
+from thresher.core import CorruptData, ThresherError, Unavailable
+from thresher.pipeline.engine import messages
+from thresher.pipeline.engine.local.part_process import PartProcess
+from thresher.pipeline.engine.local.part_server import PartServer
+from thresher.pipeline.engine.messages import (
     ErrorMessage,
     FinishOutput,
     ObjectBytes,
@@ -23,10 +24,9 @@ from pipeline.engine.messages import (
     StampObject,
     WriteOutput,
 )
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.task import Task, TaskFailure, TaskSuccess, WorkerDeath
-from storage.manifest import load_manifest, manifest_name
-from tests.pipeline import hostile_work, work_functions
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.task import Task, TaskFailure, TaskSuccess, WorkerDeath
+from thresher.storage.manifest import load_manifest, manifest_name
 
 MOST = 1 << 20
 NAME = "doubled/main/part-0.txt"
@@ -193,7 +193,7 @@ def test_what_nobody_would_say_is_no_message(message):
 
 @pytest.fixture
 def process(monkeypatch):
-    monkeypatch.setattr("pipeline.engine.local.part_process.EXIT_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("thresher.pipeline.engine.local.part_process.EXIT_TIMEOUT_S", 0.2)
     process = PartProcess(memory=512 << 20)
     yield process
     process.close()

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from isolation import probe_confinement
-from pipeline.engine.local.part_process import PartProcess
-from pipeline.engine.step import Part, Preparation, Step
-from pipeline.engine.task import Task, TaskFailure, TaskSuccess
-from storage.directory_store import DirectoryStore
-from storage.manifest import Input
 from tests.pipeline.engine.local import preparation_work
+from thresher.isolation import probe_confinement
+from thresher.pipeline.engine.local.part_process import PartProcess
+from thresher.pipeline.engine.step import Part, Preparation, Step
+from thresher.pipeline.engine.task import Task, TaskFailure, TaskSuccess
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import Input
 
 STEP = Step(name="prepared", version=1, recipe={})
 

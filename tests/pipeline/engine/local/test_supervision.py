@@ -5,21 +5,21 @@ from functools import partial
 
 import pytest
 
-import pipeline.engine.local.crawl_worker
-import pipeline.fleet.crawl_command
-from crawler.machine.activity import SPIDER, Activity
-from frontier import Outcome
-from frontier.link.embedded import embedded_server
-from pipeline.engine.local.crawl_worker import pickle_call
-from pipeline.engine.local.event_loop_watchdog import (
+import thresher.pipeline.engine.local.crawl_worker
+import thresher.pipeline.fleet.crawl_command
+from tests.crawler.server import Server, links, page
+from tests.pipeline import hanging_workers
+from tests.pipeline.crawl_projects import project_at, run_crawl, seed_urls
+from thresher.crawler.machine.activity import SPIDER, Activity
+from thresher.frontier import Outcome
+from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline.engine.local.crawl_worker import pickle_call
+from thresher.pipeline.engine.local.event_loop_watchdog import (
     CHECK_INTERVAL_S,
     MAX_BUSY_S,
     MAX_STALL_S,
     EventLoopWatchdog,
 )
-from tests.crawler.server import Server, links, page
-from tests.pipeline import hanging_workers
-from tests.pipeline.crawl_projects import project_at, run_crawl, seed_urls
 
 
 class Worker:
@@ -121,12 +121,16 @@ def test_a_page_that_ends_its_worker_is_read_aside_and_the_crawl_goes_on(
     redis, tmp_path, monkeypatch, capsys, ends, said
 ):
     monkeypatch.setattr(
-        pipeline.fleet.crawl_command, "pickle_call", lambda work, *args: pickle_call(ends, work, *args)
+        thresher.pipeline.fleet.crawl_command,
+        "pickle_call",
+        lambda work, *args: pickle_call(ends, work, *args),
     )
     monkeypatch.setattr(
-        pipeline.engine.local.crawl_worker, "EventLoopWatchdog", partial(EventLoopWatchdog, busy_s=0.5)
+        thresher.pipeline.engine.local.crawl_worker,
+        "EventLoopWatchdog",
+        partial(EventLoopWatchdog, busy_s=0.5),
     )
-    monkeypatch.setattr(pipeline.fleet.crawl_command, "MAX_REPLACEMENTS", 0)
+    monkeypatch.setattr(thresher.pipeline.fleet.crawl_command, "MAX_REPLACEMENTS", 0)
     with Server().in_thread() as site:
         site.answers["/"] = links("/first", *(f"/fine/{number}" for number in range(20)))
         site.answers["/first"] = page(hanging_workers.MARK + b"<a href=/second>")

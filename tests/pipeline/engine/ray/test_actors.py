@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from core import CorruptData, InputError, Unavailable
-from pipeline.engine.local.crawl_worker import pickle_call
-from pipeline.engine.ray import actors
-from pipeline.engine.ray.actors import CrawlActor, NodeRequirements, PartActor
-from pipeline.engine.task import Task, TaskFailure
 from tests.expect import expect
 from tests.pipeline import work_functions
+from thresher.core import CorruptData, InputError, Unavailable
+from thresher.pipeline.engine.local.crawl_worker import pickle_call
+from thresher.pipeline.engine.ray import actors
+from thresher.pipeline.engine.ray.actors import CrawlActor, NodeRequirements, PartActor
+from thresher.pipeline.engine.task import Task, TaskFailure
 
 HERE = f"on the Ray node {socket.gethostname()}: "
 

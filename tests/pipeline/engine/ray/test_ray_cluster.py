@@ -17,21 +17,7 @@ import psutil
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from core import InputError, Unavailable
-from core.tracing import identified
 from demo.web import RunningWeb
-from pipeline import configuration
-from pipeline.engine import run_step
-from pipeline.engine.local.crawl_worker import WorkerExit, pickle_call
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.engine.ray import actors, ray_pool
-from pipeline.engine.ray.actors import NodeRequirements
-from pipeline.engine.ray.ray_cluster import ray_connection
-from pipeline.engine.ray.ray_crawl_worker import RayCrawlWorker
-from pipeline.engine.ray.ray_pool import RayWorkerPool
-from pipeline.open_project import OpenProject
-from pipeline.telemetry.trace_context import command_telemetry
-from pipeline.terminal.progress import LineProgress
 from tests.end_to_end.conftest import TOML, User, project_directory, user  # noqa: F401 - fixtures
 from tests.end_to_end.conftest import wait_until as user_waits
 from tests.expect import expect
@@ -39,6 +25,20 @@ from tests.pipeline import raycluster, work_functions
 from tests.pipeline.telemetry.collector import collecting
 from tests.pipeline.work_functions import STEP, RecordingStore, parts
 from tests.served_webs import demo_web  # noqa: F401 - a fixture
+from thresher.core import InputError, Unavailable
+from thresher.core.tracing import identified
+from thresher.pipeline import configuration
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.engine.local.crawl_worker import WorkerExit, pickle_call
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.engine.ray import actors, ray_pool
+from thresher.pipeline.engine.ray.actors import NodeRequirements
+from thresher.pipeline.engine.ray.ray_cluster import ray_connection
+from thresher.pipeline.engine.ray.ray_crawl_worker import RayCrawlWorker
+from thresher.pipeline.engine.ray.ray_pool import RayWorkerPool
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.telemetry.trace_context import command_telemetry
+from thresher.pipeline.terminal.progress import LineProgress
 
 pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -269,7 +269,7 @@ def test_no_process_outlives_its_pool(files, pool):
 
 SCRIPT = (
     "import sys; from pathlib import Path; from tests.pipeline import work_functions; from tests.pipeline.engine.ray import test_ray_cluster as t;"
-    "from pipeline.engine.ray.ray_pool import ray_worker_pool\n"
+    "from thresher.pipeline.engine.ray.ray_pool import ray_worker_pool\n"
     "if __name__ == '__main__':\n"
     "  with ray_worker_pool(sys.argv[1], 3) as pool: t.run(work_functions.RecordingStore(Path(sys.argv[2])), work_functions.slow, pool, 12)"
 )

@@ -2,9 +2,9 @@
 
 import pytest
 
-from storage.directory_store import DirectoryStore
 from tests.commoncrawl import write_crawl
 from tests.commoncrawl_server import serve_files
+from thresher.storage.directory_store import DirectoryStore
 
 
 @pytest.fixture(scope="session")

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from pipeline.configuration import FiltersConfig, parse
-from pipeline.engine.run_step import run_step
-from pipeline.inputs import commoncrawl_input
-from pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
-from pipeline.steps import process
-from pipeline.terminal.progress import LineProgress
-from storage.manifest import manifests
-from storage.warc import records
 from tests.commoncrawl import CRAWL
+from thresher.pipeline.configuration import FiltersConfig, parse
+from thresher.pipeline.engine.run_step import run_step
+from thresher.pipeline.inputs import commoncrawl_input
+from thresher.pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
+from thresher.pipeline.steps import process
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.manifest import manifests
+from thresher.storage.warc import records
 
 ADDRESS = f"commoncrawl:{CRAWL}"
 FILTERS = FiltersConfig(preset="none", languages=())

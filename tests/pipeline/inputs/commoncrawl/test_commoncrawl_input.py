@@ -6,21 +6,21 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from core import InputError
-from pipeline.configuration import parse
-from pipeline.inputs import commoncrawl_input
-from pipeline.integrity.verify import verify_storage
-from pipeline.terminal.progress import LineProgress
-from storage.commoncrawl import index_facts
-from storage.commoncrawl.index_facts import IndexFacts
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifests
-from storage.warc import cdxj
 from tests.commoncrawl import CRAWL, StoredPage, base32, write_crawl
 from tests.commoncrawl import index as write_index
 from tests.commoncrawl_server import CutResponse, ErrorResponse, scripted
 from tests.expect import expect
 from tests.pipeline.inputs.commoncrawl.ingesting import ADDRESS, archived, config, ingested, processed, urls
+from thresher.core import InputError
+from thresher.pipeline.configuration import parse
+from thresher.pipeline.inputs import commoncrawl_input
+from thresher.pipeline.integrity.verify import verify_storage
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.commoncrawl import index_facts
+from thresher.storage.commoncrawl.index_facts import IndexFacts
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifests
+from thresher.storage.warc import cdxj
 
 
 def test_whole_files_come_in_byte_for_byte_and_are_known_then(store, theirs, tree):

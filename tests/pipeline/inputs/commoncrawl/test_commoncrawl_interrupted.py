@@ -14,19 +14,19 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from core import Unavailable
-from pipeline.inputs import commoncrawl_input
-from pipeline.integrity.garbage import unsealed_outputs
-from pipeline.integrity.verify import verify_storage
-from pipeline.terminal.progress import LineProgress
-from storage.commoncrawl.index.selection import Selection
-from storage.commoncrawl.transport.http_source import HttpSource
-from storage.commoncrawl.transport.source_client import SourceClient
-from storage.directory_store import DirectoryStore
-from storage.request_retry import RetryPolicy
 from tests.commoncrawl import CRAWL
 from tests.commoncrawl_server import BlockedResponse, CutResponse, ErrorResponse, serve_files
 from tests.pipeline.inputs.commoncrawl.ingesting import job, urls
+from thresher.core import Unavailable
+from thresher.pipeline.inputs import commoncrawl_input
+from thresher.pipeline.integrity.garbage import unsealed_outputs
+from thresher.pipeline.integrity.verify import verify_storage
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.commoncrawl.index.selection import Selection
+from thresher.storage.commoncrawl.transport.http_source import HttpSource
+from thresher.storage.commoncrawl.transport.source_client import SourceClient
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.request_retry import RetryPolicy
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -34,12 +34,12 @@ ROOT = Path(__file__).resolve().parents[4]
 SELECT = """
 import sys
 from pathlib import Path
-from pipeline.inputs.commoncrawl_input import CommonCrawlJob, ingest_selection
-from pipeline.terminal.progress import LineProgress
-from storage.commoncrawl.transport.source_client import SourceClient
-from storage.commoncrawl.index.selection import Selection
-from storage.commoncrawl.transport.http_source import HttpSource
-from storage.directory_store import DirectoryStore
+from thresher.pipeline.inputs.commoncrawl_input import CommonCrawlJob, ingest_selection
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.commoncrawl.transport.source_client import SourceClient
+from thresher.storage.commoncrawl.index.selection import Selection
+from thresher.storage.commoncrawl.transport.http_source import HttpSource
+from thresher.storage.directory_store import DirectoryStore
 client = SourceClient(HttpSource(sys.argv[1], "thresher/0 (+mailto:crawl@example.org)"))
 wanted = Selection(crawl="CC-MAIN-2024-22", domains=frozenset({"org", "net", "test"}))
 store = DirectoryStore(Path(sys.argv[2]))

@@ -6,16 +6,16 @@ import os
 
 import pytest
 
-from core import InputError
-from pipeline.integrity.verify import verify_storage
-from pipeline.terminal.progress import LineProgress
-from storage.warc import records
 from tests.commoncrawl import CRAWL, Page, StoredPage
 from tests.commoncrawl import index as write_index
 from tests.commoncrawl_server import CutResponse, ErrorResponse, scripted, serve_files
 from tests.pipeline.inputs.commoncrawl.ingesting import ADDRESS, ingested, processed
 from tests.shared import shared_file
 from tests.storage.s3server import BUCKET
+from thresher.core import InputError
+from thresher.pipeline.integrity.verify import verify_storage
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.warc import records
 
 
 def put_tree(server, tree, prefix):

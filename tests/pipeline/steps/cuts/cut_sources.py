@@ -3,22 +3,22 @@
 import json
 from collections import defaultdict, deque
 
-from core import ThresherError
-from filters.dedup.signature import text_hash
-from isolation.shared_int import SharedInt
-from pipeline.configuration import DedupConfig, FiltersConfig
-from pipeline.engine import run_step
-from pipeline.engine.local.part_server import PartServer
-from pipeline.engine.messages import SealPart
-from pipeline.engine.part_store import PartStore
-from pipeline.engine.task import NO_ITEM, ItemTracker, TaskFailure, TaskSuccess
-from pipeline.inputs.ingest import ingest
-from pipeline.inputs.locate import locate_inputs
-from pipeline.steps import dedup, process
-from pipeline.steps.cuts import cut_run
-from pipeline.steps.verdicts.verdict_sets import judged_parts
-from pipeline.terminal.progress import LineProgress
-from storage import tables
+from thresher.core import ThresherError
+from thresher.filters.dedup.signature import text_hash
+from thresher.isolation.shared_int import SharedInt
+from thresher.pipeline.configuration import DedupConfig, FiltersConfig
+from thresher.pipeline.engine import run_step
+from thresher.pipeline.engine.local.part_server import PartServer
+from thresher.pipeline.engine.messages import SealPart
+from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.task import NO_ITEM, ItemTracker, TaskFailure, TaskSuccess
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.steps import dedup, process
+from thresher.pipeline.steps.cuts import cut_run
+from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage import tables
 
 FILTERS = FiltersConfig(preset="none", languages=())
 PASSAGES = DedupConfig(near="off", prefer=("longest",), substring_words=10, min_words=0)

@@ -6,14 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core import ThresherError
-from filters.dedup import repeat_units
-from pipeline.integrity.garbage import unsealed_outputs
-from pipeline.integrity.verify import repair, verify_storage
-from pipeline.steps.cuts import cut_results, cut_run, cut_stages
-from pipeline.terminal.progress import LineProgress
-from storage import tables
-from storage.directory_store import DirectoryStore
 from tests.pipeline.steps.cuts.cut_sources import (
     LINES,
     PASSAGES,
@@ -24,6 +16,14 @@ from tests.pipeline.steps.cuts.cut_sources import (
     run_cuts,
 )
 from tests.pipeline.stopping import run_in_a_process
+from thresher.core import ThresherError
+from thresher.filters.dedup import repeat_units
+from thresher.pipeline.integrity.garbage import unsealed_outputs
+from thresher.pipeline.integrity.verify import repair, verify_storage
+from thresher.pipeline.steps.cuts import cut_results, cut_run, cut_stages
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage import tables
+from thresher.storage.directory_store import DirectoryStore
 
 BOTH = replace(PASSAGES, line_documents=2, memory=200_000)
 
@@ -119,7 +119,7 @@ def run_once(store, progress=None):
 
 
 def cut_results_of(store):
-    from pipeline.steps import dedup
+    from thresher.pipeline.steps import dedup
 
     return dedup.run(store, ["s"], BOTH, pool=InlinePool(), progress=LineProgress())
 

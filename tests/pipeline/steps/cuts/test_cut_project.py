@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 import thresher
-from core import InputError
-from pipeline.commands.app import app
-from pipeline.configuration import parse
+from thresher.core import InputError
+from thresher.pipeline.commands.app import app
+from thresher.pipeline.configuration import parse
 
 FOOTER = "All rights reserved by the publisher of these pages.\nSubscribe to our letter"
 PASSAGE = " ".join(f"repeated{number}" for number in range(30))

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from bench.dedup.cuts import FEWEST, WORDS, judged, plant
 from bench.shards.export import SOURCE, prose, put_documents
-from pipeline.configuration import DedupConfig
-from pipeline.steps.cuts import cut_run
-from pipeline.terminal.progress import LineProgress
-from storage.directory_store import DirectoryStore
 from tests.shared import shared_file
+from thresher.pipeline.configuration import DedupConfig
+from thresher.pipeline.steps.cuts import cut_run
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.storage.directory_store import DirectoryStore
 
 
 def test_planted_repeats_are_cut_and_nothing_else_than_repeats(tmp_path, pool):

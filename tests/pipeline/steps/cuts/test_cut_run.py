@@ -5,10 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.steps.cuts import cut_results
-from storage import tables
-from storage.directory_store import DirectoryStore
-from storage.manifest import manifest_name
 from tests.pipeline.steps.cuts.cut_sources import (
     LINES,
     PASSAGES,
@@ -21,6 +17,10 @@ from tests.pipeline.steps.cuts.cut_sources import (
     rows_of,
     run_cuts,
 )
+from thresher.pipeline.steps.cuts import cut_results
+from thresher.storage import tables
+from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.manifest import manifest_name
 
 
 def repeating_texts(seed, count=60):

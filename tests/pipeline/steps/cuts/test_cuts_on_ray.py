@@ -2,13 +2,13 @@
 
 import pytest
 
-from pipeline.engine.local.worker_pool import local_worker_pool
-from pipeline.engine.ray.ray_cluster import ray_connection
-from pipeline.engine.ray.ray_pool import RayWorkerPool
-from storage.directory_store import DirectoryStore
 from tests.pipeline import raycluster
 from tests.pipeline.steps.cuts.cut_sources import run_cuts
 from tests.pipeline.steps.cuts.test_cut_damage import BOTH, contents, put_corpus
+from thresher.pipeline.engine.local.worker_pool import local_worker_pool
+from thresher.pipeline.engine.ray.ray_cluster import ray_connection
+from thresher.pipeline.engine.ray.ray_pool import RayWorkerPool
+from thresher.storage.directory_store import DirectoryStore
 
 pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

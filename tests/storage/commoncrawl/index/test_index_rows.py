@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from storage.commoncrawl.index.row import parse, row_from_fields
-from storage.commoncrawl.index_facts import decode, encode, of_row
 from tests.shared import shared_file
 from tests.storage.commoncrawl.samples import LINE
+from thresher.storage.commoncrawl.index.row import parse, row_from_fields
+from thresher.storage.commoncrawl.index_facts import decode, encode, of_row
 
 
 def test_a_line_of_the_cdx_index_is_a_row():

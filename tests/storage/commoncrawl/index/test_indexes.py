@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import CorruptData, InputError
-from storage.commoncrawl import paths
-from storage.commoncrawl.index import columnar, zipnum
-from storage.commoncrawl.index.row import parse
-from storage.commoncrawl.index.selection import Selection
-from storage.commoncrawl.index.span import Span
-from storage.commoncrawl.transport.source import Head
 from tests.commoncrawl import CRAWL, Page, cdx_line, columns_of_2013, write_crawl
 from tests.commoncrawl_server import CutResponse, ErrorResponse, Fault, scripted
 from tests.shared import shared_file
+from thresher.core import CorruptData, InputError
+from thresher.storage.commoncrawl import paths
+from thresher.storage.commoncrawl.index import columnar, zipnum
+from thresher.storage.commoncrawl.index.row import parse
+from thresher.storage.commoncrawl.index.selection import Selection
+from thresher.storage.commoncrawl.index.span import Span
+from thresher.storage.commoncrawl.transport.source import Head
 
 INDEX = f"cc-index/collections/{CRAWL}/indexes"
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.commoncrawl.batch import batch_digest, batches
-from storage.commoncrawl.index.range_read import range_reads
 from tests.storage.commoncrawl.samples import ROW
+from thresher.storage.commoncrawl.batch import batch_digest, batches
+from thresher.storage.commoncrawl.index.range_read import range_reads
 
 DATA = bytes(range(256)) * 8
 rows = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 1900), st.integers(1, 100)), max_size=40).map(

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from core import InputError
-from core.surt import surt
-from storage.commoncrawl.file_names import address
-from storage.commoncrawl.index.selection import DOTS, Selection
-from storage.commoncrawl.index.span import Span, contains_key, domain_spans, merge_spans, prefix_span
-from storage.commoncrawl.paths import select_paths
 from tests.commoncrawl import CRAWL
 from tests.storage.commoncrawl.samples import ROW
+from thresher.core import InputError
+from thresher.core.surt import surt
+from thresher.storage.commoncrawl.file_names import address
+from thresher.storage.commoncrawl.index.selection import DOTS, Selection
+from thresher.storage.commoncrawl.index.span import Span, contains_key, domain_spans, merge_spans, prefix_span
+from thresher.storage.commoncrawl.paths import select_paths
 
 labels = st.sampled_from(
     ["example", "example-site", "www", "www2", "docs", "a", "organic", "net", "example2"]

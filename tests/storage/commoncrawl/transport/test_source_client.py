@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core import CorruptData, InputError, Unavailable
-from storage.commoncrawl.transport.source_client import READ_AHEAD_BYTES, RangeRequest, pieces
-from storage.commoncrawl.transport.window import Window
 from tests.commoncrawl_server import HOST, CutResponse, DelayedResponse, ErrorResponse, scripted
 from tests.storage.commoncrawl.conftest import Clock
+from thresher.core import CorruptData, InputError, Unavailable
+from thresher.storage.commoncrawl.transport.source_client import READ_AHEAD_BYTES, RangeRequest, pieces
+from thresher.storage.commoncrawl.transport.window import Window
 
 KEY = "crawl-data/big"
 

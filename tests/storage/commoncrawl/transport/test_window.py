@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.commoncrawl.transport.window import Window, grow, halve
+from thresher.storage.commoncrawl.transport.window import Window, grow, halve
 
 
 def test_a_window_of_answers_makes_it_one_wider():

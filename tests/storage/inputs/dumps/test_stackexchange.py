@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError
-from storage.inputs.dumps import stackexchange
-from storage.inputs.entry import UnusableRecord
 from tests.storage import dumps
 from tests.storage.dumps import PACKED, posts, row
+from thresher.core import InputError
+from thresher.storage.inputs.dumps import stackexchange
+from thresher.storage.inputs.entry import UnusableRecord
 
 NAME = "dumps/unix.stackexchange.com/Posts.xml"
 ROWS = [

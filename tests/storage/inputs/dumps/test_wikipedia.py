@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import InputError
-from storage.inputs.dumps import wikipedia
-from storage.inputs.dumps.elements import parse_head
-from storage.inputs.entry import InputRecord, UnusableRecord
 from tests.storage import dumps
 from tests.storage.dumps import PACKED, head, page, revision, wiki
+from thresher.core import InputError
+from thresher.storage.inputs.dumps import wikipedia
+from thresher.storage.inputs.dumps.elements import parse_head
+from thresher.storage.inputs.entry import InputRecord, UnusableRecord
 
 PAGES = [
     page("Harbour light", revision("A '''harbour light''' shows < & > \U0001f6a2."), id_=12),
@@ -199,7 +199,7 @@ def test_a_page_beyond_the_limit_is_passed_over_in_bounded_memory():
 @pytest.mark.parametrize("size", [1, 100, 1000])
 @pytest.mark.parametrize("piece", [1, 7, 4096])
 def test_pages_come_out_the_same_however_the_bytes_come(monkeypatch: pytest.MonkeyPatch, size, piece):
-    monkeypatch.setattr("storage.inputs.dumps.elements.PIECE", piece)
+    monkeypatch.setattr("thresher.storage.inputs.dumps.elements.PIECE", piece)
     pages = [page("A", revision("a")), page("B", revision("b" * size)), page("C", revision("c"))]
     assert reasons(read(wiki(*pages), limit=900)) == [None, "too_long" if size == 1000 else None, None]
 

@@ -1,4 +1,4 @@
-"""The start of the program: `thresher`, and `python -m pipeline`.
+"""The start of the program: `thresher`, and `python -m thresher`.
 
 SIGINT and SIGTERM end the process with exit code 130 from the start, before any larger module is imported. As the
 first process of a container, it also reaps processes that lost their parent (`pipeline.first_process`).
@@ -7,7 +7,7 @@ first process of a container, it also reaps processes that lost their parent (`p
 import os
 import signal
 
-from pipeline import first_process
+from thresher.pipeline import first_process
 
 INTERRUPTED = 130
 IMPORT_ENVIRONMENT = {
@@ -30,10 +30,10 @@ def _run() -> None:
         signal.signal(signum, lambda *_: os._exit(INTERRUPTED))
     for name, value in IMPORT_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    from core.collector import collect_rarely  # noqa: PLC0415 - after the signal handlers are set
+    from thresher.core.collector import collect_rarely  # noqa: PLC0415 - after the signal handlers are set
 
     collect_rarely()
-    from pipeline.commands.app import main as command  # noqa: PLC0415 - after the signal handlers are set
+    from thresher.pipeline.commands.app import main as command  # noqa: PLC0415 - after the signal handlers are set
 
     command()
 
