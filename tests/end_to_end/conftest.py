@@ -145,7 +145,7 @@ class CallingUser(User):
                     "thresher.pipeline.engine.local.worker_pool.local_worker_pool", warm_worker_pool
                 )
             # The machine stays the same.
-            patch.setattr("isolation.probe_confinement", probe_once)
+            patch.setattr("thresher.isolation.probe_confinement", probe_once)
             patch.setattr("thresher.pipeline.reports.status.probe_confinement", probe_once)
             patch.setenv("THRESHER_PROJECT", str(self.directory))
             patch.setattr(sys, "argv", ["thresher", *map(str, words)])
