@@ -40,12 +40,7 @@ class Bank:
 @cache
 def bank(language: str) -> Bank:
     """Return the bank of a language: en, de, fr or es."""
-    sections: dict[str, list[str]] = {}
-    for line in (BANKS / f"{language}.txt").read_text("utf-8").splitlines():
-        if line.startswith("== "):
-            lines = sections.setdefault(line[3:], [])
-        elif line:
-            lines.append(line)
+    sections = read_sections(BANKS / f"{language}.txt")
     return Bank(
         labels={key.strip(): text.strip() for key, _, text in (e.partition("=") for e in sections["labels"])},
         towns=tuple(sections["town"]),
@@ -54,6 +49,17 @@ def bank(language: str) -> Bank:
         general=tuple(sections["general"]),
         topics=tuple(_topic(name, lines) for name, lines in sections.items() if name.startswith("topic ")),
     )
+
+
+def read_sections(file: Path) -> dict[str, list[str]]:
+    """Return the lines of each section by its heading, without empty lines."""
+    sections: dict[str, list[str]] = {}
+    for line in file.read_text("utf-8").split("\n"):
+        if line.startswith("== "):
+            lines = sections.setdefault(line[3:], [])
+        elif line:
+            lines.append(line)
+    return sections
 
 
 def _topic(heading: str, lines: list[str]) -> Topic:

@@ -1,80 +1,102 @@
-"""Render the manual of Python's own library with `pydoc`: real pages that every machine with Python has.
+"""Write the manual of a library that does not exist: reference pages, which filters drop, and guides, which they keep.
 
-The same interpreter renders the same bytes. Addresses of objects, values of variables, paths of files and links to
-other hosts are left out, because they would differ between machines or lead into the open web.
+The words come from `banks/manual.txt`. Most pages list functions, classes or measures, and say the same of each, as
+such pages do on the real web. Every page links to the index and to other pages.
 """
 
-import builtins
-import importlib
-import json
-import pydoc
-import re
-import subprocess
-import sys
-from functools import cache
+from collections.abc import Callable, Sequence
+from html import escape
 from pathlib import Path
+from random import Random
 
+from demo.bank import BANKS, read_sections
 from demo.site import Site
 
-_MODULES = (
-    "abc argparse array ast base64 bisect bz2 calendar cmath codecs collections colorsys configparser contextlib "
-    "copy csv dataclasses datetime decimal difflib dis enum fileinput fnmatch fractions functools gettext glob "
-    "graphlib gzip hashlib heapq hmac html io ipaddress itertools json keyword linecache logging lzma math "
-    "mimetypes numbers operator pathlib pickle pprint queue random re sched secrets shelve shlex statistics "
-    "string struct textwrap token tokenize traceback types unittest uuid warnings weakref zipfile"
-)
-NAMES = (builtins.__name__, *_MODULES.split())
-"""Modules that have a page."""
-
-_ADDRESS = re.compile(r"(?: |&nbsp;)at(?: |&nbsp;)0x[0-9a-f]+")
-_LINK = re.compile(r'<a href="([^"]*)">(.*?)</a>', re.DOTALL)
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_FUNCTIONS, _METHODS, _MEASURES, _RELATED = 14, 9, 24, 6
 
 
-class _Html(pydoc.HTMLDoc):
-    """pydoc's own pages, without the values that differ between machines."""
+class _Manual:
+    """The words of the bank, and the random numbers that choose among them."""
 
-    def docother(self, object: object, name: str | None = None, mod: str | None = None, *rest: object) -> str:  # noqa: A002
-        if isinstance(object, _PLAIN):
-            return super().docother(object, name, mod, *rest)
-        return f"<strong>{name}</strong>" if name else type(object).__name__
+    def __init__(self, file: Path, rng: Random) -> None:
+        sections = read_sections(file)
+        words = {name: " ".join(lines).split() for name, lines in sections.items()}
+        self.modules, self.verbs, self.nouns = words["module"], words["verb"], words["noun"]
+        self.units, self.reference = sections["unit"], sections["reference"]
+        self.shared = [line.partition(": ")[::2] for line in sections["shared"]]
+        self.guides = {
+            heading.removeprefix("guide ").partition(": ")[::2]: lines
+            for heading, lines in sections.items()
+            if heading.startswith("guide ")
+        }
+        self.rng = rng
+
+    def functions(self, module: str) -> str:
+        """Return a list of functions, with a line on each."""
+        names = [f"{verb}_{self.rng.choice(self.nouns)}" for verb in self.rng.sample(self.verbs, _FUNCTIONS)]
+        items = "\n".join(
+            f"<dt><code>{module}.{name}</code></dt><dd>{self._line(module)}</dd>" for name in names
+        )
+        return f"<h2>Functions</h2>\n<dl>\n{items}\n</dl>\n"
+
+    def classes(self, module: str) -> str:
+        """Return two classes, with the methods of their own and those that all classes share."""
+        parts = []
+        for name in (module.title(), f"{self.rng.choice(self.nouns).title()}{module.title()}"):
+            own = "\n".join(
+                f"<dt><code>{verb}(self)</code></dt><dd>{self._line(module)}</dd>"
+                for verb in self.rng.sample(self.verbs, _METHODS)
+            )
+            shared = "\n".join(
+                f"<p><code>{method}(self)</code></p>\n<p>{text}</p>" for method, text in self.shared
+            )
+            parts.append(
+                f"<h2>class {name}(Part)</h2>\n<dl>\n{own}\n</dl>\n<h3>Methods of Part</h3>\n{shared}\n"
+            )
+        return "".join(parts)
+
+    def measures(self, module: str) -> str:
+        """Return a table of measures."""
+        head = "".join(f"<th>{name}</th>" for name in ("name", "least", "most", "step", "unit"))
+        rows = "\n".join(
+            f"<tr><td>{module.upper()}_{noun.upper()}</td><td>{self.rng.randint(1, 99)}</td>"
+            f"<td>{self.rng.randint(100, 99_999)}</td><td>{self.rng.randint(1, 9)}</td>"
+            f"<td>{self.rng.choice(self.units)}</td></tr>"
+            for noun in self.rng.sample(self.nouns, _MEASURES)
+        )
+        return f"<h2>Measures</h2>\n<table>\n<tr>{head}</tr>\n{rows}\n</table>\n"
+
+    def related(self, module: str) -> str:
+        """Return links to other modules."""
+        others = [name for name in self.modules if name != module]
+        names = sorted(self.rng.sample(others, _RELATED))
+        return f"<p>See also: {', '.join(_link(name) for name in names)}.</p>\n"
+
+    def _line(self, module: str) -> str:
+        noun, other = self.rng.sample(self.nouns, 2)
+        line = self.rng.choice(self.reference)
+        return line.format(noun=noun, other=other, module=module, unit=self.rng.choice(self.units))
 
 
-def manual(site: Site) -> None:
-    """Write the host: an index, one page a module, and the page of built-in names, to which all others link."""
+def manual(site: Site, rng: Random) -> None:
+    """Write the host: an index, a page for each module, and the guides."""
     site.file("/robots.txt", "text/plain", b"User-agent: *\nDisallow: /search\n", linked=False)
-    for name, html in pages().items():
-        site.page(f"/{name}.html", html)
-    items = "\n".join(f'<li><a href="{name}.html">{name}</a></li>' for name in NAMES)
-    body = f"<h1>Library</h1>\n<ul>\n{items}\n</ul>\n"
+    words = _Manual(BANKS / "manual.txt", rng)
+    kinds: Sequence[Callable[[str], str]] = (words.functions, words.classes, words.measures)
+    for number, module in enumerate(words.modules):
+        body = f"<h1>{module}</h1>\n{kinds[number % len(kinds)](module)}{words.related(module)}"
+        site.page(f"/{module}.html", _page(f"Module {module}", body))
+    for (name, title), paragraphs in words.guides.items():
+        text = "\n".join(f"<p>{escape(paragraph, quote=False)}</p>" for paragraph in paragraphs)
+        site.page(f"/{name}.html", _page(title, f"<h1>{title}</h1>\n{text}\n"))
+    guides = "\n".join(f'<li><a href="{name}.html">{title}</a></li>' for name, title in words.guides)
+    items = "\n".join(f"<li>{_link(module)}</li>" for module in words.modules)
+    body = f"<h1>Library</h1>\n<ul>\n{guides}\n</ul>\n<h2>Modules</h2>\n<ul>\n{items}\n</ul>\n"
     site.page("/", _page("Index of modules", body))
 
 
-@cache
-def pages() -> dict[str, str]:
-    """Return the page of each module, rendered by another interpreter, on which this one's imports have no effect."""
-    script = "import json, demo.manual as m; print(json.dumps({n: m.render_module(n) for n in m.NAMES}))"
-    root = Path(__file__).resolve().parents[1]
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=root, capture_output=True, text=True, check=True
-    )
-    return dict(json.loads(done.stdout))
-
-
-def render_module(name: str) -> str:
-    """Return the page of one module, as this interpreter sees it."""
-    html = _Html().docmodule(importlib.import_module(name), name)
-    return _page(f"Module {name}", _LINK.sub(_keep_link, _ADDRESS.sub("", html)))
-
-
-def _keep_link(match: re.Match[str]) -> str:
-    """Return a link within the host unchanged; replace a link to a file by its name, any other link by its text."""
-    target, text = match.groups()
-    if target.startswith("file:"):
-        return target.rpartition("/")[2]
-    page = target.partition("#")[0]
-    inside = target.startswith("#") or page.removesuffix(".html") in NAMES
-    return match.group() if inside else text
+def _link(module: str) -> str:
+    return f'<a href="{module}.html">{module}</a>'
 
 
 def _page(title: str, body: str) -> str:

@@ -151,5 +151,5 @@ def lamp() -> bytes:
     rim, light = b"\x30\x20\x10", b"\xff\xd8\x40"
     edge, row = b"\0" + rim * 16, b"\0" + rim + light * 14 + rim
     head = struct.pack(">IIBBBBB", 16, 16, 8, 2, 0, 0, 0)
-    pixels = zlib.compress(edge + row * 14 + edge, 9)
+    pixels = zlib.compress(edge + row * 14 + edge, 0)  # stored: programs compress to different bytes
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")

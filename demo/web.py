@@ -92,7 +92,7 @@ class Web:
             (english.site.url(target), text) for target, text in english.entries[20 : 20 + _COPIED_ARTICLES]
         ]
         junk.junk(sites["junk"], stolen, friends, self._random("junk"))
-        manual.manual(sites["manual"])
+        manual.manual(sites["manual"], self._random("manual"))
         return sites
 
     @contextmanager

@@ -1,5 +1,5 @@
-"""Writes what `make demo` ends in into README.md, and its picture, docs/funnel.svg; with --check, fails where they
-say otherwise.
+"""Writes what `make demo` ends in into README.md, demo/expected.json, and its picture, docs/funnel.svg; with --check,
+fails where they say otherwise.
 
 The demo is the same every time: its web is made from a seed, and one worker crawls it, so that what is a revisit
 record does not depend on which worker came first. It takes some 30 seconds.
@@ -33,15 +33,17 @@ STYLE: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "thresher", "fo
 def demo_output() -> tuple[str, str]:
     """Run the demo. Return the command that it types with what that prints, and the picture of its funnel."""
     with tempfile.TemporaryDirectory(prefix="thresher-readme-") as directory:
-        printed = subprocess.run(
-            [sys.executable, "-m", "demo"],
+        done = subprocess.run(
+            [sys.executable, "-m", "demo", *([] if "--check" in sys.argv else ["--accept"])],
             cwd=directory,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
             text=True,
-            check=True,
-        ).stdout
+            check=False,
+        )
+        printed = done.stdout
+        if done.returncode:
+            sys.exit(printed)
         drawn = picture(Path(directory) / "demo-out")
     command = printed[printed.index("$ thresher") : printed.index("\nDone in")].rstrip()
     lines = TABLE.sub("[the funnel, as in the picture above]\n", command).split("\n")

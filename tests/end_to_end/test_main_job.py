@@ -144,7 +144,7 @@ def test_the_funnel_is_drawn(job):
 
 def test_the_dataset_is_read_as_the_demo_says(job):
     user, said, _ = job
-    code = READ.replace("shards/", "out/").replace(".slice(0, 3)", ".num_rows")
+    code = READ.replace("demo-out/shards/", "out/").replace(".slice(0, 3)", ".num_rows")
     found = subprocess.run(
         [sys.executable, "-c", code], cwd=user.directory, capture_output=True, text=True, check=True
     )
