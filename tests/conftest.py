@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.places.orphans import kill_orphans_at_the_end, remove_directories_of_killed_runs
+
 if TYPE_CHECKING:
     from tests.storage.s3server import Server
 
@@ -56,6 +58,13 @@ if has_room_in_memory():
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 SLOW_TIMEOUT_S = 1_200
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """See to it that nothing outlives this process, and that what killed runs left in memory goes."""
+    if not hasattr(config, "workerinput"):
+        remove_directories_of_killed_runs(MEMORY)
+    kill_orphans_at_the_end()
 
 
 @pytest.hookimpl(wrapper=True)

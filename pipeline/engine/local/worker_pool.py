@@ -5,7 +5,6 @@ A pool knows nothing of attempts or seals: it takes tasks and returns how each e
 in one place for all pools.
 """
 
-import os
 import queue
 import threading
 import traceback
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from thresher.core import ThresherError, Unavailable
+from thresher.pipeline.engine.local.machine_memory import machine_memory
 from thresher.pipeline.engine.local.part_process import PartProcess
 from thresher.pipeline.engine.local.traced_part import make_traced
 from thresher.pipeline.engine.task import Task, TaskFailure, TaskOutcome
@@ -55,7 +55,7 @@ class LocalWorkerPool:
         self._before_first = before_first
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[tuple[Task, TaskOutcome]] = queue.SimpleQueue()
-        share = _machine_memory() // (workers * sharers)
+        share = machine_memory() // (workers * sharers)
         self._processes = [PartProcess(memory=share) for _ in range(workers)]
         self._threads = [
             threading.Thread(target=self._run_tasks, args=(process,), daemon=True)
@@ -105,13 +105,9 @@ class LocalWorkerPool:
         return f"<pool of {self.workers} workers on this machine>"
 
 
-def _machine_memory() -> int:
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 def most_workers() -> int:
     """Return the largest number of workers that have `MIN_MEMORY` each; at least 1."""
-    return max(_machine_memory() // MIN_MEMORY, 1)
+    return max(machine_memory() // MIN_MEMORY, 1)
 
 
 @contextmanager
