@@ -24,6 +24,8 @@ from tests.places.orphans import kill_orphans_at_the_end, remove_directories_of_
 if TYPE_CHECKING:
     from tests.storage.s3server import Server
 
+pytest_plugins = ["tests.workers"]
+
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("random", deadline=None, max_examples=500, print_blob=True)
 settings.load_profile("same")
@@ -119,9 +121,10 @@ def s3_keys() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def s3_server(s3_keys: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The S3 server of this test process: started when the first test asks for it, killed at the end."""
-    from tests.storage.s3server import running_server
+def s3_server(s3_keys: None, pytestconfig: pytest.Config) -> Server:
+    """The S3 server of all test processes: started when the first test asks for it, killed at the end."""
+    from tests.workers import shared
 
-    with running_server(tmp_path_factory.mktemp("s3")) as server:
-        yield server
+    server: Server = shared(pytestconfig, "tests.storage.s3server:launched_server")
+    server.wait_until_it_takes_writes()
+    return server

@@ -8,10 +8,12 @@ import subprocess
 import sysconfig
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import boto3
+import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -42,6 +44,10 @@ class Server:
 
     def start(self) -> None:
         self.launch()
+        self.wait_until_it_takes_writes()
+
+    def wait_until_it_takes_writes(self) -> None:
+        """Return when it takes writes to the bucket, which is made if nobody has made it."""
         until = time.monotonic() + UP_S
         client = self.client()
         while True:
@@ -49,14 +55,15 @@ class Server:
                 client.put_object(Bucket=BUCKET, Key="up", Body=b"")
             except ClientError as error:
                 if error.response["Error"]["Code"] == "NoSuchBucket":
-                    client.create_bucket(Bucket=BUCKET)
+                    with suppress(ClientError):  # another process made it
+                        client.create_bucket(Bucket=BUCKET)
                     continue
             except BotoCoreError:
                 pass
             else:
                 return
-            assert self._process
-            if self._process.poll() is not None or time.monotonic() > until:
+            ended = self._process is not None and self._process.poll() is not None
+            if ended or time.monotonic() > until:
                 raise RuntimeError(self.log()[-2000:])
             time.sleep(0.1)
 
@@ -141,6 +148,10 @@ class Server:
             ),
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process talks to the server, and cannot end it."""
+        return {**self.__dict__, "_process": None}
+
     def __repr__(self) -> str:
         return f"<s3 server at {self.endpoint}>"
 
@@ -151,6 +162,17 @@ def running_server(directory: Path, *, is_open: bool = False) -> Iterator[Server
     server = Server(directory, is_open=is_open)
     try:
         server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def launched_server(directories: pytest.TempPathFactory) -> Iterator[Server]:
+    """The server of all test processes (`tests.workers.shared`); it may not answer yet."""
+    server = Server(directories.mktemp("s3"))
+    try:
+        server.launch()
         yield server
     finally:
         server.stop()
