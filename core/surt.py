@@ -38,7 +38,7 @@ CHARACTER_TO_ESCAPE = re.compile(r"[^!\"$&-~]")
 SAFE_CHARACTERS = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 """Characters that are not escaped, besides letters and digits."""
 PATH_SESSION_IDS = (
-    re.compile(r"\A(.*/)\((?:[a-z]\([0-9a-z]{24}\))++\)/(?=.)"),
+    re.compile(r"\A(.*/)\((?>(?:[a-z]\([0-9a-z]{24}\))+)\)/(?=.)"),
     re.compile(r"\A(.*/)\([0-9a-z]{24}\)/(?=.)"),
 )
 """Session ids in the lower-case path before the last `.aspx`, with the text before them. Each pattern removes its last
@@ -49,7 +49,7 @@ QUERY_SESSION_IDS = (
     re.compile(r"\A(.*)phpsessid=[0-9a-z]{32}(?:&|$)"),
     re.compile(r"\A(.*)sid=[0-9a-z]{32}(?:&|$)"),
     re.compile(r"\A(.*)aspsessionid[a-z]{8}=[a-z]{24}(?:&|$)"),
-    re.compile(r"\A(.*)cfid=(?:(?!cfid=[^&])[^&])++&cftoken=[^&]++(?:&|$)"),
+    re.compile(r"\A(.*)cfid=(?>(?:(?!cfid=[^&])[^&])+)&cftoken=[^&]++(?:&|$)"),
 )
 """Session ids in the lower-case query, with the text before them. Each pattern removes its last match."""
 

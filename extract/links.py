@@ -53,23 +53,24 @@ FOLLOWED_RELS = frozenset(
     }
 )
 
-# The tokenizer. Every quantifier is possessive, and every alternative consumes at least its first `<`. The most
-# frequent case comes first: tags without a link, recognised by their first letters, with at most one attribute.
+# The tokenizer. Every quantifier is possessive, and every alternative consumes at least its first `<`. The empty last
+# alternative of a repeated group keeps old Pythons right (decision 76), and needs no memory as `(?>(?:...)*)` does. The
+# most frequent case comes first: tags without a link, recognised by their first letters, with at most one attribute.
 _SPACE = r"[\t\n\f\r ]"
 _ENDS = r"(?=[\t\n\f\r />])"
 _NAME = r"=?+[^\t\n\f\r /=>]++"
-_VALUE = r"""(?:"[^"]*+"?|'[^']*+'?|[^\t\n\f\r >"'][^\t\n\f\r >]*+)"""
-_MORE = rf"(?:=(?:\"[^\"]*+\"?+|{_SPACE}*+{_VALUE}?+)[^=>]*+)*+"
+_VALUE = r"""(?>"[^"]*+"?|'[^']*+'?|[^\t\n\f\r >"'][^\t\n\f\r >]*+|)"""
+_MORE = rf"(?:=(?:\"[^\"]*+\"?+|{_SPACE}*+{_VALUE})[^=>]*+|)*+"
 _REST = rf"[^=>]*+{_MORE}"
 _HREF = r"[hH][rR][eE][fF]"
-_OTHERS = rf"(?:[\t\n\f\r /]*+(?!{_HREF}[\t\n\f\r />=]){_NAME}(?:{_SPACE}*+={_SPACE}*+{_VALUE}?+)?+)*+"
+_OTHERS = rf"(?:[\t\n\f\r /]*+(?!{_HREF}[\t\n\f\r />=]){_NAME}(?>{_SPACE}*+={_SPACE}*+{_VALUE}|)|)*+"
 _CAPTURED = r"""(?:"([^"]*+)"|'([^']*+)'|([^\t\n\f\r >"'][^\t\n\f\r >]*+))"""
-_COMMENT = r"!--(?:-?+>|[^-]*+(?:-(?!-!?>)[^-]*+)*+)"
+_COMMENT = r"!--(?:-?+>|[^-]*+(?:-(?!-!?>)[^-]*+|)*+)"
 
 
 def _raw(name: str) -> str:
     """Return the pattern of the content of an element in which only its own end tag counts."""
-    return rf"[^<]*+(?:<(?!/(?i:{name})[\t\n\f\r />])[^<]*+)*+"
+    return rf"[^<]*+(?:<(?!/(?i:{name})[\t\n\f\r />])[^<]*+|)*+"
 
 
 _RAW = (
@@ -87,26 +88,26 @@ _PLAIN = (
 _TAG = re.compile(
     # Skipped
     rf"[^<]*+(?:<(?:/|{_PLAIN}|{_COMMENT}|[!?][^>]*+|(?=[sStTxXnNiI])(?:{_RAW})|(?!{_LINK_TAGS})[a-zA-Z]{_REST}"
-    rf"|(?![a-zA-Z!?/]))[^<]*+)*+"
+    rf"|(?![a-zA-Z!?/]))[^<]*+|)*+"
     # Captured
-    rf"(?:<[aA](?:[rR][eE][aA])?+(?=[\t\n\f\r /]){_OTHERS}[\t\n\f\r /]*+{_HREF}{_SPACE}*+={_SPACE}*+{_CAPTURED}{_REST}"
+    rf"(?:<[aA](?>[rR][eE][aA]|)(?=[\t\n\f\r /]){_OTHERS}[\t\n\f\r /]*+{_HREF}{_SPACE}*+={_SPACE}*+{_CAPTURED}{_REST}"
     rf"|<((?i:base|link|meta|frame))(?=[\t\n\f\r /])({_REST})"
     rf"|<((?i:iframe))(?=[\t\n\f\r /])({_REST})>?+{_raw('iframe')}"
     rf"|<[a-zA-Z]{_REST}|\Z)".encode()
 )
 _TEMPLATE = re.compile(
     rf"[^<]*+(?:<(?:{_COMMENT}|[!?][^>]*+|(?=[sStTxXnNiI])(?:{_RAW})|(?!/?+(?i:template){_ENDS})(?:/|[a-zA-Z]{_REST}"
-    rf"|(?![a-zA-Z!?/])))[^<]*+)*+"
+    rf"|(?![a-zA-Z!?/])))[^<]*+|)*+"
     rf"(?:<(/?+)(?i:template){_ENDS}({_REST})>?+|\Z)".encode()
 )
 _SHADOW = frozenset({"open", "closed"})
 _ATTRIBUTE = re.compile(
-    rf"""({_NAME})(?:{_SPACE}*+={_SPACE}*+(?:"([^"]*+)"?|'([^']*+)'?|([^\t\n\f\r >"'][^\t\n\f\r >]*+)?+))?+""".encode()
+    rf"""({_NAME})(?>{_SPACE}*+={_SPACE}*+(?>"([^"]*+)"?|'([^']*+)'?|([^\t\n\f\r >"'][^\t\n\f\r >]*+)|)|)""".encode()
 )
 _REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|([a-zA-Z][a-zA-Z0-9]*)(;|(?!=)))")
 _REFRESH = re.compile(
     r"""[\t\n\f\r ]*+(?:[0-9]++[0-9.]*+|\.[0-9.]*+)(?=[\t\n\f\r ;,])[\t\n\f\r ]*+[;,]?+[\t\n\f\r ]*+"""
-    r"""(?:[uU][rR][lL][\t\n\f\r ]*+=[\t\n\f\r ]*+)?+(["']?+)(.*+)""",
+    r"""(?>[uU][rR][lL][\t\n\f\r ]*+=[\t\n\f\r ]*+|)(["']?+)(.*+)""",
     re.DOTALL,
 )
 _FRAGMENT = re.compile("#[^\0]*+")

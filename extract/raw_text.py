@@ -21,7 +21,7 @@ SLICE = 3_000
 
 _UNSEEN = re.compile(
     # The first letter is looked at alone, because most tags fail there.
-    r"<(?=[snt!])(?:(script|style|noscript|template|textarea|svg|title)\b[^>]*+(?:\Z|>(?:[^<]++|<(?!/\1\b))*+"
+    r"<(?=[snt!])(?:(script|style|noscript|template|textarea|svg|title)\b[^>]*+(?:\Z|>(?:[^<]++|<(?!/\1\b)|)*+"
     r"(?:</\1\b[^>]*+(?:>|\Z)|\Z))|!--.*?(?:-->|\Z))",
     re.IGNORECASE | re.DOTALL,
 )

@@ -7,13 +7,16 @@ own text only": what reads our text today reads somebody else's tomorrow.
 import ast
 import importlib
 import re
+import re._compiler as compiler  # type: ignore[import-not-found]
+import re._constants as kind  # type: ignore[import-not-found]
+import re._parser as parser  # type: ignore[import-not-found]
 import tomllib
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.attacks import TRIES, Samples, TooLongError, cpu_limit, slow_attack
+from tests.attacks import TRIES, Samples, TooLongError, cpu_limit, nodes, slow_attack
 from tests.packages import PACKAGES
 from thresher.extract.facts.page_author import MAX_STATEMENT_LENGTH
 from thresher.extract.facts.page_facts import MAX_LINE_LENGTH
@@ -195,6 +198,31 @@ def test_an_expression_of_a_language_is_fast_in_its_bound(language):
         assert pattern is None or attack_in_bound(pattern, longest) is None
 
 
+def reads_on(pattern):
+    """Whether CPython before 3.11.5 reads on behind a failed repetition of a possessive group (gh-106052, gh-100061)."""
+    tree = parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
+    bodies = [node[1][2] for node in nodes(tree) if node[0] is kind.POSSESSIVE_REPEAT]
+    return not all(compiler._simple(body) or cannot_fail(body) for body in bodies)
+
+
+def cannot_fail(body):
+    return len(body) == 1 and body[0][0] is kind.BRANCH and not body[0][1][1][-1]
+
+
+@pytest.mark.slow
+def test_an_expression_matches_the_same_on_every_python():
+    """A possessive quantifier stands after one character or a group with an empty last alternative: `(?:...|)*+`, or `(?>(?:...)+)` if short."""
+    assert [
+        name for package in PACKAGES for pattern, _, name in expressions(package) if reads_on(pattern)
+    ] == []
+
+
+def test_what_an_old_python_matches_wrongly_is_found():
+    assert reads_on(re.compile(r"(?:<(?!/b)[^<]*+)*+"))
+    assert reads_on(re.compile(r"a(?:b(?:[.,]\d++)?+)"))
+    assert not reads_on(re.compile(r"(?:<(?!/b)[^<]*+|)*+(?>[.,]\d++|)(?>(?:ab)+)[ab]++"))
+
+
 def test_none_is_made_that_the_tests_do_not_know():
     """An expression made of others when the program runs is in a variable of its module, or named here."""
     made = set()
@@ -224,8 +252,8 @@ def test_the_attacks_find_what_is_not_linear(expression, method):
 @pytest.mark.parametrize(
     ("expression", "method"),
     [
-        (rb"(?s)\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html)\b", "match"),
-        (r"(?:a++)*+b", "match"),
+        (rb"(?s)\s*+(?:<!--.*?-->\s*+|)*+<(?:!doctype\s+html|html)\b", "match"),
+        (r"(?:a++|)*+b", "match"),
         (r"<title[^<>]*+>", "search"),
         (r"(?<!\d)\d++$", "search"),
     ],

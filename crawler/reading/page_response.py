@@ -22,7 +22,7 @@ PAGE_STATUSES = frozenset({*range(200, 300), HTTP_FORBIDDEN})
 """Statuses of responses whose body may be a page, or a page that says why there is none."""
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 _LOOKS_LIKE_HTML = re.compile(
-    rb"\s*+(?:<!--.*?-->\s*+)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+    rb"\s*+(?:<!--.*?-->\s*+|)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _SNIFFED = 1_445  # bytes: the resource header of the MIME Sniffing standard
 HEAVY_PAGE_BYTES = 512 << 10
@@ -37,11 +37,11 @@ _LIST_BYTES = 4_096
 _GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _LIST_ROOT = re.compile(
-    r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+|<!doctype[^>]*+>\s*+)*+"
+    r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+|<!doctype[^>]*+>\s*+|)*+"
     r"<(?:[a-z]\w*+:)?(?:(urlset|sitemapindex|rss|feed)|rdf\b[^>]*purl\.org/rss/1\.0)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_URLS = re.compile(r"(?:\s*+https?://\S++[ \t]*+(?:[\r\n]|\Z))++\s*+", re.IGNORECASE)
+_URLS = re.compile(r"(?>(?:\s*+https?://\S++[ \t]*+(?:[\r\n]|\Z))+)\s*+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,9 @@ _BEGIN = rf"(?:[{EMPHASIS}{STRONG}{CODE}]|{LINK}[^{LINK}{TARGET_END}]*+{TARGET_E
 _END = "[\x14-\x17]"
 _TOKEN = re.compile(rf"({_BEGIN}|{_END}|[{formulas.BEGIN}{formulas.END}])")
 _MEETING = re.compile("\x14\x10|\x15\x11|\x16\x12")
-_BLANKS_AFTER_BEGIN = re.compile(rf"(?<![{EMPHASIS}{STRONG}{CODE}{TARGET_END}])((?:{_BEGIN})++)([ \n]++)")
+_BLANKS_AFTER_BEGIN = re.compile(
+    rf"(?<![{EMPHASIS}{STRONG}{CODE}{TARGET_END}])({_BEGIN}(?:{_BEGIN}|)*+)([ \n]++)"
+)
 _BLANKS_BEFORE_END = re.compile(rf"(?<![ \n])([ \n]++)({_END}++)")
 _BLANKS = re.compile(r"  ++")
 _TAG_BEGIN = re.compile(r"<(?=[A-Za-z/!?])")

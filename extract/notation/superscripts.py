@@ -32,11 +32,12 @@ LONG_BASES = frozenset(
 )
 """Units and functions that have an exponent; other words of more than two letters have a footnote."""
 
-_SUPERSCRIPT = re.compile(rf"{BEGIN}([^{BEGIN}{END}]*+){END}(\s*+[/\u2044]\s*+(?=\d))?+")
-_NUMBER = r"[+\u2212\u2013-]?\d++(?:[.,/]\d++)?+[+\u2212-]?"
+_SUPERSCRIPT = re.compile(rf"{BEGIN}([^{BEGIN}{END}]*+){END}(\s*+[/\u2044]\s*+(?=\d))?")
+_NUMBER = r"[+\u2212\u2013-]?\d++(?>[.,/]\d++|)[+\u2212-]?"
 _SIMPLE = re.compile(rf"{_NUMBER}|[+\u2212\u2013-]|[+\u2212\u2013-]?[nkmxyijtT]|\d[nkxyt]")
 _TERM = r"(?:\d{1,4}|[^\W\d_]{1,2}|\d[^\W\d_])"
-_EXPRESSION = re.compile(rf"[+\u2212-]?{_TERM}(?:\s?[+\u2212*/\u00b7-]\s?{_TERM})++")
+_OPERATION = rf"\s?[+\u2212*/\u00b7-]\s?{_TERM}"
+_EXPRESSION = re.compile(rf"[+\u2212-]?{_TERM}(?>{_OPERATION})(?:{_OPERATION}|)*+")
 _LETTERS = re.compile(r"(?<![^\W\d_])[^\W\d_]++\Z")
 _SYMBOL = re.compile(r"[A-Za-z\u00b5\u0370-\u03ff]{1,2}")
 _MARKS = re.compile("[\x10-\x1a]")

@@ -19,7 +19,7 @@ DICTIONARY = 4_096
 
 _STREAM = re.compile(rb">>\s*stream\r?\n")
 _PACKING = rb"/(?:FlateDecode|Fl|LZWDecode|LZW|RunLengthDecode|RL)\b"
-_TWICE = re.compile(rb"/Filter\s*+\[" + 2 * (rb"(?:(?!" + _PACKING + rb")[^\[\]])*+" + _PACKING))
+_TWICE = re.compile(rb"/Filter\s*+\[" + 2 * (rb"(?:(?!" + _PACKING + rb")[^\[\]]|)*+" + _PACKING))
 _PICTURE = re.compile(rb"/Subtype\s*/Image\b")
 
 

@@ -24,7 +24,7 @@ MIN_PART_LETTERS = 2
 _HYPHENS = frozenset(f"-\u2010{SOFT}{HYPHEN}")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
 _ENDS = re.compile(
-    rf"(?<![^\W_])(?<![^\W_][-\u2010'\u2019])([^\W_]++(?:[-\u2010'\u2019][^\W_]++)*+)([-\u2010{SOFT}{HYPHEN}])$"
+    rf"(?<![^\W_])(?<![^\W_][-\u2010'\u2019])([^\W_]++(?:[-\u2010'\u2019][^\W_]++|)*+)([-\u2010{SOFT}{HYPHEN}])$"
 )
 _BEGINS = re.compile(r"[^\W\d_]+")
 

@@ -46,7 +46,7 @@ TAIL = 12
 _ENDED = re.compile(r"[.!?:;…。！？：؟۔।]['\"”’»)\]]*$")
 _BROKEN_OFF = re.compile(r"[^\W\d_,]$|,$|\w-$")
 _ITEM = re.compile(r"(?:[•●○■▪◦‣·*–—-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
-_CONTENTS_LINE = re.compile(r"(?<![.…·])(?<![.…·] )(?: ?[.…·]){3,}+\s*+[\divxl]++$")
+_CONTENTS_LINE = re.compile(r"(?<![.…·])(?<![.…·] )(?: ?[.…·]){3}(?: ?[.…·]|)*+\s*+[\divxl]++$")
 """A line of a table of contents."""
 _WIDE = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
 

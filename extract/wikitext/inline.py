@@ -41,8 +41,8 @@ SIGNS = {"sup": (superscripts.BEGIN, superscripts.END), "rt": ("(", ")")}
 UNSEEN = "rp"
 """Tag of the parentheses around a reading, which stand in its place for browsers that cannot show it."""
 
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})((?:[\s/][^<>]*+)?+)>")
-_POEM = re.compile(r"<poem(?:\s[^<>]*+)?+>|</poem>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]{0,20})((?>[\s/][^<>]*+|))>")
+_POEM = re.compile(r"<poem(?>\s[^<>]*+|)>|</poem>", re.IGNORECASE)
 _SPANNING = re.compile(r"\b(?:col|row)span\b", re.IGNORECASE)
 _HIDDEN = re.compile(r"display\s*+:\s*+none")
 _EXTERNAL = re.compile(

@@ -30,7 +30,7 @@ DROPPED = frozenset(
 FORMULAS = frozenset(("math", "chem", "ce"))
 CODE = frozenset(("pre", "syntaxhighlight", "source"))
 _NAMES = "|".join(sorted((*DROPPED, *FORMULAS, *CODE, "nowiki"), reverse=True))
-_BEGIN = re.compile(rf"<!--|<({_NAMES})((?:[\s/][^<>]*+)?+)>", re.IGNORECASE)
+_BEGIN = re.compile(rf"<!--|<({_NAMES})((?>[\s/][^<>]*+|))>", re.IGNORECASE)
 _LANGUAGE = re.compile(r"""\blang\s*+=\s*+["']?+([\w+#.-]{1,40})""", re.IGNORECASE)
 _IS_INLINE = re.compile(r"""\binline\b(?!\s*=\s*["']?(?:false|0))""", re.IGNORECASE)
 _IS_BLOCK = re.compile(r"""\bdisplay\s*+=\s*+["']?+block""", re.IGNORECASE)

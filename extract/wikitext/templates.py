@@ -143,9 +143,8 @@ TEMPLATE_RULES: Mapping[str, Rule] = MappingProxyType(
     {name.replace("_", " "): rule for names, rule in _ROWS for name in names.split()}
 )
 """Rules by the name of the template in lower case."""
-_PREFIX = re.compile(
-    r"(?:(?:template|vorlage|modèle|plantilla|subst|safesubst|msg)\s*+:\s*+)++", re.IGNORECASE
-)
+_NAMESPACE = r"(?:template|vorlage|modèle|plantilla|subst|safesubst|msg)\s*+:\s*+"
+_PREFIX = re.compile(rf"{_NAMESPACE}(?:{_NAMESPACE}|)*+", re.IGNORECASE)
 
 
 def render_template(call: TemplateCall) -> str:

@@ -18,7 +18,8 @@ from thresher.extract.wikitext.marks import LINE_BREAK_MARK
 _LAYOUT = re.compile(
     r"\b(?:infobox|navbox|sidebar|metadata|noprint|ambox|toc|vertical-navbox|sisterproject)", re.IGNORECASE
 )
-_ATTRIBUTES = re.compile(r"""(?:\s*+[a-z-]{2,20}\s*+=\s*+(?:"[^"]*+"|[\w#%.:;-]++))++\s*+""", re.IGNORECASE)
+_ATTRIBUTE = r"""\s*+[a-z-]{2,20}\s*+=\s*+(?:"[^"]*+"|[\w#%.:;-]++)"""
+_ATTRIBUTES = re.compile(rf"{_ATTRIBUTE}(?:{_ATTRIBUTE}|)*+\s*+", re.IGNORECASE)
 _ITEM = re.compile(r"^[*#:;]++[ \t]*+")
 
 

@@ -53,12 +53,12 @@ def _word(extend: str) -> str:
         rf"(?:(?![{UNSPACED}{_KATAKANA}{_NUMBERS}])\w|[{_JOINER}]){more}"
         rf"(?:(?:(?![{UNSPACED}{_KATAKANA}{_NUMBERS}])\w|[{_JOINER}]){more}"
         rf"|(?:(?<=[^\W\d_])|(?<=[{extend or 'a'}]))[{_IN_LETTERS}]{more}(?={letter})"
-        rf"|(?:(?<=\d)|(?<=[{extend or '0'}]))[{_IN_DIGITS}]{more}(?=\d))*+"
-        rf"|(?:[{_KATAKANA}]{more})++|(?=\w)[{UNSPACED}{_NUMBERS}]{more}"
+        rf"|(?:(?<=\d)|(?<=[{extend or '0'}]))[{_IN_DIGITS}]{more}(?=\d)|)*+"
+        rf"|[{_KATAKANA}]{more}(?:[{_KATAKANA}]{more}|)*+|(?=\w)[{UNSPACED}{_NUMBERS}]{more}"
     )
 
 
-_ASCII_WORD = re.compile(r"\w(?:\w|(?<=[^\W\d_])['.:](?=[^\W\d_])|(?<=\d)[',.;](?=\d))*+", re.ASCII)
+_ASCII_WORD = re.compile(r"\w(?:\w|(?<=[^\W\d_])['.:](?=[^\W\d_])|(?<=\d)[',.;](?=\d)|)*+", re.ASCII)
 _PLAIN_WORD, _MARKED_WORD = (re.compile(_word(extend)) for extend in ("", _EXTEND))
 _MARK = re.compile(f"[{_EXTEND}]")
 

@@ -63,8 +63,8 @@ _PHONE = re.compile(
     r"(?P<international>\+\d{1,3}+(?:[ \u00a0./-]?\(?\d{1,8}+\)?){1,6})"
     r"|(?P<american>(?:1[ .-])?(?:\(\d{3}\)[ \u00a0]?|\d{3}[-. ])\d{3}[-. ]\d{4})"
     r"|(?P<trunk>\(?0\d{1,5}+\)?[ \u00a0/-]{1,3}+\d{2,8}+(?:[ \u00a0/-]\d{2,8}+){0,4})"
-    r"|(?P<named>(?:\(\d{1,5}+\))?\d?(?:[ \u00a0.-]{0,2}\d){5,14}+)"
-    r")(?:[ ]?(?:x|ext\.?[ ]?)\d{1,6}+)?+(?![\w%€$£@]|[.,:/-]\d)"
+    r"|(?P<named>(?:\(\d{1,5}+\))?\d?(?>(?:[ \u00a0.-]{0,2}\d){5,14}))"
+    r")(?>[ ]?(?:x|ext\.?[ ]?)\d{1,6}+|)(?![\w%€$£@]|[.,:/-]\d)"
 )
 _EXTENSION = re.compile("[xe]")
 _WORD = (
@@ -99,14 +99,14 @@ _ISSUER = re.compile(
     r"|35(?:2[89]|[3-8]\d)\d{12}|3(?:0[0-5]|[68]\d)\d{11}|62\d{14})"
 )
 """Issuers by their first digits: Visa, Mastercard, American Express, Discover, JCB, Diners Club, UnionPay."""
-_NAMED_CARD = re.compile(r"(?<![\w.,+=/#-])[1-9](?:[ -]?\d){11,18}+(?![\w-]|[.,]\d)")
+_NAMED_CARD = re.compile(r"(?<![\w.,+=/#-])[1-9](?>(?:[ -]?\d){11,18})(?![\w-]|[.,]\d)")
 _CARD_WORD = re.compile(
     r"\b(?:cards?|cc|visa|mastercard|maestro|amex|karte|kreditkarte|carte|tarjeta|carta|cartão)\b[^\d\n]{0,20}$",
     re.IGNORECASE,
 )
 """What stands before the number of a card of any length (12 to 19 digits, ISO/IEC 7812) and issuer."""
 _IBAN = re.compile(
-    r"[A-Z](?<!\w[A-Z])[A-Z]\d{2}(?:[ \u00a0]?[A-Z0-9]{4}){2,7}+(?:[ \u00a0]?[A-Z0-9]{1,3}+)?(?!\w)"
+    r"[A-Z](?<!\w[A-Z])[A-Z]\d{2}(?>(?:[ \u00a0]?[A-Z0-9]{4}){2,7})(?:[ \u00a0]?[A-Z0-9]{1,3}+)?(?!\w)"
 )
 _SMALL_IBAN = re.compile(r"\d(?<=(?<!\w)[a-z][a-z]\d)\d[a-z0-9]{11,30}+(?!\w)")
 """Digits and letters of an IBAN in small letters, which is written in one piece."""

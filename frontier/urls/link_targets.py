@@ -20,7 +20,7 @@ _SHORT = 256
 """Characters of a link that is cached: 65,536 of them take some 30 MB."""
 _SEGMENT = "[A-Za-z0-9_~-][A-Za-z0-9._~-]*+"
 _PLAIN = re.compile(
-    rf"((?:\.\./)*+|/|https?://[a-z0-9.-]++(?::[0-9]++)?+/)((?:{_SEGMENT}/)*+(?:{_SEGMENT})?+)"
+    rf"((?:\.\./|)*+|/|https?://[a-z0-9.-]++(?>:[0-9]++|)/)((?:{_SEGMENT}/|)*+(?>{_SEGMENT}|))"
 )
 """The start of a path, and a path of characters that canonicalization keeps, without segments such as `..`."""
 
