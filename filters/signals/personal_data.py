@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from thresher.core.ip_address import is_special
 from thresher.filters.signals.pseudonyms import RESERVED_COUNTRY, RESERVED_IBAN
 from thresher.filters.top_level import top_level_domains
 
@@ -188,7 +189,7 @@ def _is_public(written: str) -> bool:
         address = ipaddress.IPv4Address(written)
     except ValueError:
         return False
-    return address.is_global and not address.is_multicast and not written.endswith(".0.0.0")
+    return not (is_special(address) or address.is_multicast) and not written.endswith(".0.0.0")
 
 
 def _version_6(written: str) -> ipaddress.IPv6Address | None:
@@ -196,7 +197,7 @@ def _version_6(written: str) -> ipaddress.IPv6Address | None:
         address = ipaddress.IPv6Address(written)
     except ValueError:
         return None
-    return address if address.is_global else None
+    return None if is_special(address) else address
 
 
 def phones(text: str, runs: Iterable[tuple[int, int]], regions: tuple[str, ...]) -> Iterator[Occurrence]:

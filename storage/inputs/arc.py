@@ -16,6 +16,7 @@ from ipaddress import ip_address
 from typing import BinaryIO, cast
 
 from thresher.core import Failure, InputError, failure_boundary
+from thresher.core.ip_address import format_address
 from thresher.storage.inputs.decompression import decompress
 from thresher.storage.inputs.entry import (
     DAMAGE,
@@ -170,7 +171,7 @@ def _unusable(reason: str, line: bytes) -> UnusableRecord:
 
 def _address(written: str) -> str:
     try:
-        return "" if written == UNKNOWN else str(ip_address(written))
+        return "" if written == UNKNOWN else format_address(ip_address(written))
     except ValueError:
         return ""
 

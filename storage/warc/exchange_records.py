@@ -28,6 +28,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from thresher.core import Capture, InputError
 from thresher.core.capture import Truncation
+from thresher.core.ip_address import format_address
 from thresher.storage.warc.capture_metadata import CaptureMetadata
 from thresher.storage.warc.capture_metadata import encode as encode_metadata
 from thresher.storage.warc.dropped import WARC_FIELDS, DroppedPage
@@ -341,7 +342,7 @@ def _address(peer: str) -> Head:
         address = ip_address(peer.partition("%")[0])
     except ValueError as error:
         raise InputError(f"a capture's peer is {peer!r}: give an IP address, or none") from error
-    return [("WARC-IP-Address", str(address))]
+    return [("WARC-IP-Address", format_address(address))]
 
 
 def _truncation(truncated: Truncation | None) -> Head:

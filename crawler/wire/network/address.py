@@ -1,9 +1,8 @@
 """The guard's addresses: which IP addresses may be contacted.
 
 1. An address that is not globally reachable is blocked: private, loopback, link-local, shared, multicast, reserved and
-   unspecified (IANA's special-purpose registries, as the `ipaddress` module knows them, and the entries that Python
-   3.11's module lacks). Of IPv6 only global unicast is public (2000::/3, RFC 4291 and IANA's registry of it): so
-   whatever is set apart elsewhere is blocked before anybody lists it.
+   unspecified (IANA's special-purpose registries, `core.ip_address`). Of IPv6 only global unicast is public (2000::/3,
+   RFC 4291 and IANA's registry of it): so whatever is set apart elsewhere is blocked before anybody lists it.
 2. An IPv6 address that stands for an IPv4 address is judged as that one: mapped (RFC 4291, section 2.5.5.2) and NAT64
    (RFC 6052, section 2.1). One that tunnels to an IPv4 address is judged as both: 6to4 (RFC 3056).
 3. The addresses where clouds answer questions about a machine (its keys, its user data) are blocked, even one that
@@ -25,17 +24,13 @@ from ipaddress import (
 )
 
 from thresher.core import InputError
+from thresher.core.ip_address import is_special, mapped_address
 
 Network = IPv4Network | IPv6Network
 
 _NAT64 = IPv6Network("64:ff9b::/96")
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
-_NOT_GLOBAL = (
-    # IETF protocol assignments, RFC 6890: two of them are anycast, and serve no pages.
-    IPv4Network("192.0.0.0/24"),
-    IPv4Network("192.88.99.0/24"),  # relays of 6to4, RFC 7526
-    IPv6Network("3fff::/20"),  # documentation, RFC 9637
-)
+_MULTICAST = IPv4Network("224.0.0.0/4")
 # Azure's; those of other clouds are link-local, shared or private, or in the networks above.
 _METADATA = IPv4Address("168.63.129.16")
 _REMEMBERED = 16_384  # pages of one host share their addresses
@@ -120,11 +115,8 @@ def effective_address(text: str) -> str:
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
     if address == _METADATA:
         return False
-    if isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST:
-        return False
-    if any(address in network for network in _NOT_GLOBAL):
-        return False
-    return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+    is_unicast = address in _GLOBAL_UNICAST if isinstance(address, IPv6Address) else address not in _MULTICAST
+    return is_unicast and not is_special(address)
 
 
 def _effective_address(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
@@ -132,4 +124,4 @@ def _effective_address(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6
         return address
     if address in _NAT64:
         return IPv4Address(int(address) & _LOW_32_BITS)
-    return address.ipv4_mapped or address
+    return mapped_address(address) or address

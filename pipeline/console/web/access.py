@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from thresher.core import InputError
+from thresher.core.ip_address import mapped_address
 
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 COOKIE = "thresher_console"
@@ -132,8 +133,7 @@ class AccessRules:
             found = ipaddress.ip_address(address)
         except ValueError:
             return False
-        if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
-            found = found.ipv4_mapped
+        found = mapped_address(found) or found
         return any(found in network for network in self.proxy_networks)
 
     def _sign(self, purpose: bytes, text: str) -> str:
@@ -145,9 +145,10 @@ def is_loopback(host: str) -> bool:
     if host.lower() == "localhost":
         return True
     try:
-        return ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
         return False
+    return (mapped_address(address) or address).is_loopback
 
 
 def is_same_origin(headers: Mapping[str, str]) -> bool:
