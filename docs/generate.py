@@ -139,7 +139,9 @@ def rooms() -> str:
         "| folder | modules | what is in it |",
         "|---|---|---|",
     ]
-    for package in project["tool"]["importlinter"]["root_packages"]:
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"][1:]  # without the module `project`
+    packages = [name for layer in reversed(layers) for name in layer.split(" | ")]
+    for package in (*packages, "thresher"):
         for path in sorted((root / package).rglob("__init__.py")):
             name = path.parent.relative_to(root)
             number = sum(each.name != path.name for each in path.parent.glob("*.py"))

@@ -297,14 +297,12 @@ def with_thresholds(rules: Sequence[Rule], values: Mapping[str, float]) -> tuple
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1, cutoff=0.0)
             hint = f"; did you mean {near[0]!r}?" if near else "; its rules have no thresholds"
-            raise InputError(
-                f"thresher.filters.thresholds: no rule of this project has the threshold {key!r}{hint}"
-            )
+            raise InputError(f"filters.thresholds: no rule of this project has the threshold {key!r}{hint}")
         name = key.partition(".")[0]
         try:
             by_name[name] = _with_parameter(by_name[name], known[key], value)
         except ValueError as error:
-            raise InputError(f"thresher.filters.thresholds: {key} {error}") from None
+            raise InputError(f"filters.thresholds: {key} {error}") from None
     return tuple(by_name[rule.name] for rule in rules)
 
 

@@ -197,7 +197,7 @@ class FiltersConfig:
         Mapping[str, float],
         Key(
             "other thresholds than those of the preset (docs/guides/thresholds.md)",
-            example="[thresher.filters.thresholds]",
+            example="[filters.thresholds]",
         ),
     ] = field(default_factory=dict)
     obey: Annotated[

@@ -9,7 +9,10 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from thresher.core import InputError
 from thresher.pipeline.commands import catalog_commands, fleet_commands, frontier_commands
+from thresher.pipeline.commands.about.help_command import help_command
+from thresher.pipeline.commands.about.version_option import show_version
 from thresher.pipeline.commands.crawl_commands import crawl, refetch, rescrape, seed
 from thresher.pipeline.commands.frontier_hosts import hosts_command
 from thresher.pipeline.commands.ingest_command import ingest
@@ -30,7 +33,7 @@ from thresher.pipeline.commands.step_commands import (
 from thresher.pipeline.commands.training import train_command
 from thresher.pipeline.telemetry.json_log import LOG_FORMAT_VARIABLE, LogFormat
 from thresher.pipeline.telemetry.trace_context import command_telemetry
-from thresher.pipeline.terminal.output import echo, run_command
+from thresher.pipeline.terminal.output import run_command
 
 PYDANTIC = "Value error, "
 """What Pydantic, with which Typer reads options, puts before the message of a value that is not one of some words."""
@@ -51,18 +54,9 @@ class Commands(TyperGroup):
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
-
-        echo(f"thresher {version('thresher')}")
-        raise typer.Exit
 
 
 @app.callback()
@@ -80,9 +74,16 @@ def thresher(
             help="Write log lines on stderr as text, or as one JSON object a line. The default is text.",
         ),
     ] = None,
+    as_json: Annotated[  # read before `--version`, wherever the two stand
+        bool, typer.Option("--json", is_eager=True, help="With --version: print one JSON object.")
+    ] = False,
     version: Annotated[  # noqa: ARG001 - its callback does the work
         bool,
-        typer.Option("--version", is_eager=True, callback=_version, help="Show the version and exit."),
+        typer.Option(
+            "--version",
+            callback=show_version,
+            help="Show the versions of the program, its formats and its steps, and exit.",
+        ),
     ] = False,
 ) -> None:
     """Turn a list of URLs into training tokens.
@@ -99,6 +100,8 @@ def thresher(
       3    the crawl is drained, and some of its pages failed
       130  interrupted (Ctrl-C or SIGTERM)
     """
+    if as_json:
+        raise InputError(f"--json belongs behind the command: thresher {context.invoked_subcommand} --json")
     if project is not None:
         os.environ[PROJECT_VARIABLE] = str(project)
     if log_format is not None:
@@ -124,6 +127,7 @@ app.command(name="serve")(serve_command)
 app.command(name="verify")(verify_command)
 app.command(name="log")(log_command)
 app.command(name="show")(show_command)
+app.command(name="help")(help_command)
 frontier_commands.app.command(name="hosts")(hosts_command)
 app.add_typer(
     frontier_commands.app,

@@ -13,8 +13,10 @@ from typing import Annotated
 import typer
 
 from thresher.core import InputError
+from thresher.pipeline.commands.about.completion import complete_crawls, complete_sources
 from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
+    CrawlName,
     CrawlOption,
     DepthOption,
     JsonOption,
@@ -97,7 +99,7 @@ def seed(
 
 
 def crawl(
-    name: Annotated[str, typer.Argument(help="Name of the crawl.")] = "main",
+    name: CrawlName = "main",
     workers: WorkersOption = 1,
     max_pages: MaxPagesOption = None,
     max_requests: MaxRequestsOption = None,
@@ -145,7 +147,7 @@ def crawl(
 
 
 def rescrape(
-    name: Annotated[str, typer.Argument(help="Name of the crawl.")],
+    name: CrawlName,
     domains: Annotated[
         list[str] | None,
         typer.Argument(
@@ -226,8 +228,13 @@ def rescrape(
 
 
 def refetch(
-    name: Annotated[str, typer.Argument(help="Name of the source. It must be processed.")],
-    crawl: Annotated[str, typer.Option("--crawl", help="Add the URLs to this crawl.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(help="Name of the source. It must be processed.", autocompletion=complete_sources),
+    ],
+    crawl: Annotated[
+        str, typer.Option("--crawl", help="Add the URLs to this crawl.", autocompletion=complete_crawls)
+    ] = "",
     out: Annotated[
         Path | None, typer.Option("--out", help="Write the URLs to this file instead, one per line.")
     ] = None,

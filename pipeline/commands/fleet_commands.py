@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from thresher.core import InputError
+from thresher.pipeline.commands.about.completion import complete_crawls
 from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     JsonOption,
@@ -33,7 +34,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
-Name = Annotated[str, typer.Argument(help="Name of the crawl, which is also the name of its fleet.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="Name of the crawl, which is also the name of its fleet.", autocompletion=complete_crawls
+    ),
+]
 Crawlers = Annotated[int | None, typer.Option("--crawlers", min=0, help="Run this many crawlers.")]
 Processors = Annotated[int | None, typer.Option("--processors", min=0, help="Run this many processors.")]
 STOP_POLL_S = 0.5

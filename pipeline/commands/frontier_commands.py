@@ -11,6 +11,7 @@ from thresher.core import InputError
 from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     CoresOption,
+    CrawlName,
     DepthOption,
     JsonOption,
     ProjectOption,
@@ -23,7 +24,6 @@ from thresher.pipeline.terminal.output import print_result
 
 RankName = Literal["first", "rich", "usual", "last"]
 OutcomeName = Literal["fetched", "unchanged", "redirected", "gone", "refused", "failed"]
-CrawlName = Annotated[str, typer.Argument(help="Name of the crawl.")]
 HostName = Annotated[str, typer.Argument(help="Host name as in its URLs, without port.")]
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 

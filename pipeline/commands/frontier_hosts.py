@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.pipeline.commands.frontier_commands import CrawlName
-from thresher.pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption, check_name
+from thresher.pipeline.commands.options import (
+    CURRENT_DIRECTORY,
+    CrawlName,
+    JsonOption,
+    ProjectOption,
+    check_name,
+)
 from thresher.pipeline.terminal.output import echo
 from thresher.pipeline.terminal.printable import printable_json
 

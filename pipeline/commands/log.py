@@ -10,7 +10,7 @@ import typer
 
 from thresher.core import InputError
 from thresher.pipeline.commands.frontier_commands import OutcomeName
-from thresher.pipeline.commands.options import CURRENT_DIRECTORY, ProjectOption, check_name
+from thresher.pipeline.commands.options import CURRENT_DIRECTORY, CrawlName, ProjectOption, check_name
 from thresher.pipeline.terminal.output import echo
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ INITIAL_LINES = 10
 
 
 def log_command(
-    name: Annotated[str, typer.Argument(help="Name of the crawl.")] = "main",
+    name: CrawlName = "main",
     follow: Annotated[
         bool,
         typer.Option("--follow", "-f", help="Show the newest lines, then new lines when they are written."),

@@ -11,6 +11,11 @@ import typer
 from typer.core import TyperCommand
 
 from thresher.core import InputError
+from thresher.pipeline.commands.about.completion import (
+    complete_crawls,
+    complete_sources,
+    complete_verdict_sets,
+)
 
 if TYPE_CHECKING:
     from thresher.crawler.spiders import SpiderSpec
@@ -54,16 +59,26 @@ UpdateOption = Annotated[
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Run N worker processes.")]
 Names = Annotated[
     list[str] | None,
-    typer.Argument(help="Names of crawls and ingests to work on. The default is all of them."),
+    typer.Argument(
+        help="Names of crawls and ingests to work on. The default is all of them.",
+        autocompletion=complete_sources,
+    ),
 ]
 VerdictsOption = Annotated[
     str,
     typer.Option(
         "--verdicts",
         help="Use this set of verdicts, which `thresher judge --name` made. The default is the verdicts of `process`.",
+        autocompletion=complete_verdict_sets,
     ),
 ]
-CrawlOption = Annotated[str, typer.Option("--crawl", help="Use the crawl with this name.")]
+CrawlOption = Annotated[
+    str, typer.Option("--crawl", help="Use the crawl with this name.", autocompletion=complete_crawls)
+]
+CrawlName = Annotated[str, typer.Argument(help="Name of the crawl.", autocompletion=complete_crawls)]
+SourceName = Annotated[
+    str, typer.Argument(help="Name of the crawl or ingest.", autocompletion=complete_sources)
+]
 MaxPagesOption = Annotated[
     int | None,
     typer.Option(

@@ -67,7 +67,8 @@ def report_command(
     dropped: Annotated[
         str | None,
         typer.Option(
-            "--dropped", help="Show documents that this rule dropped: RULE or RULE/REASON, and nothing else."
+            "--dropped",
+            help="Show documents that this rule dropped: RULE or RULE/REASON, and nothing else.",
         ),
     ] = None,
     sample: Annotated[

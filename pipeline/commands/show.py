@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thresher.pipeline.commands.about.completion import complete_sources
 from thresher.pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption, check_name
 from thresher.pipeline.funnel import SCREEN_RULE
 from thresher.pipeline.terminal.output import print_result
@@ -22,7 +23,10 @@ def show_command(
         str, typer.Argument(help="URL to look up, in any spelling, or the file: URI of a document.")
     ],
     names: Annotated[
-        list[str] | None, typer.Argument(help="Crawls and ingests to search. The default is all of them.")
+        list[str] | None,
+        typer.Argument(
+            help="Crawls and ingests to search. The default is all of them.", autocompletion=complete_sources
+        ),
     ] = None,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,

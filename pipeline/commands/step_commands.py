@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from thresher.core import InputError
+from thresher.pipeline.commands.about.completion import complete_judge_settings, complete_verdict_sets
 from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     CoresOption,
@@ -21,6 +22,7 @@ from thresher.pipeline.commands.options import (
     Names,
     OutOption,
     ProjectOption,
+    SourceName,
     VerdictsOption,
     check_name,
     require_sources,
@@ -109,12 +111,18 @@ def process(
 
 
 def judge_command(
-    name: Annotated[str, typer.Option("--name", help="Give the set of verdicts this name.")],
+    name: Annotated[
+        str,
+        typer.Option(
+            "--name", help="Give the set of verdicts this name.", autocompletion=complete_verdict_sets
+        ),
+    ],
     names: Names = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
+            autocompletion=complete_judge_settings,
             help="Use this value instead of that of thresher.toml: preset=gopher, languages=en,de, or a threshold such "
             "as gopher_quality.fewest_words=30; may be given again.",
         ),
@@ -338,7 +346,7 @@ def export(
 
 
 def export_wacz_command(
-    name: Annotated[str, typer.Argument(help="Name of the crawl or ingest.")],
+    name: SourceName,
     out: Annotated[Path, typer.Option("--out", help="Write this WACZ file; an existing file is replaced.")],
     title: Annotated[
         str,

@@ -36,6 +36,10 @@ PATH = re.compile(
     r"(?:\.\./)*(?:docs|bench|tests|deploy|demo|examples|\w+)/[\w./-]+\.(?:py|lua|md|toml|lock|yml|yaml|service)"
 )
 COMMAND = typer.main.get_command(app)
+ACTING = {"--install-completion", "--show-completion"} & {
+    name for parameter in COMMAND.params for name in parameter.opts
+}
+"""Options that act while they are parsed: the first changes the files of the user's shell."""
 PLANNED = {"fleet", "serve"} - set(COMMAND.commands if isinstance(COMMAND, TyperGroup) else ())
 """Commands that pages describe before they are there."""
 
@@ -92,6 +96,8 @@ def label(value):
 
 def fault(words):
     """What the command line says, if it refuses the words; parsed in an empty directory."""
+    if set(words) & ACTING:
+        return None
     try:
         parse(COMMAND, [(PLACEHOLDER.fullmatch(word) and "1") or word for word in words])
     except typer.Exit:  # --help, --version

@@ -98,7 +98,7 @@ def test_a_damaged_set_is_found_and_made_again(project):
 
 def test_thresholds_of_the_configuration_hold_for_process_and_judge(project):
     with (project.directory / "thresher.toml").open("a") as file:
-        file.write('[thresher.filters.thresholds]\n"gopher_quality.fewest_words" = 500\n')
+        file.write('[filters.thresholds]\n"gopher_quality.fewest_words" = 500\n')
     project.run("judge", "s", "--name", "configured")
     judged = stages(project, "--verdicts", "configured")
     project.run("process", "s", "--redo")

@@ -45,11 +45,15 @@ def worked_on(result):
     return Path(directory)
 
 
-def test_version_says_the_version_and_nothing_else(types):
+def test_version_says_the_version_first(types):
     said = types("--version")
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert (said.exit_code, said.output) == (0, f"thresher {declared}\n")
+    assert (said.exit_code, said.output.splitlines()[0]) == (0, f"thresher {declared}")
     assert declared == version("thresher")
+
+
+def test_json_before_the_verb_is_refused_with_the_line_to_type(types):
+    assert str(types("--json", "report").exception).endswith("thresher report --json")
 
 
 @pytest.mark.parametrize("verb", [("report",), ("process", "--workers", "1"), ("dedup",)])
