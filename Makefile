@@ -45,7 +45,7 @@ lock:                               ## resolve again: requirements*.lock
 	$(BIN)/python -m pip install -q $(UV)
 	$(LOCK) --all-extras -o requirements-test.lock
 	$(LOCK) --extra plot --extra build -c requirements-test.lock -o requirements.lock
-	$(LOCK) --extra console --extra datasketch --extra extract-trafilatura --extra plot --extra postgres --extra ray --extra render --extra signals --extra telemetry --extra build -c requirements-test.lock -o requirements-all.lock
+	$(LOCK) --extra datasketch --extra extract-trafilatura --extra plot --extra postgres --extra ray --extra render --extra signals --extra telemetry --extra build -c requirements-test.lock -o requirements-all.lock
 	$(COMPILE) --group pyproject.toml:audit -o requirements-audit.lock
 	$(COMPILE) --group pyproject.toml:deploy -o requirements-deploy.lock
 

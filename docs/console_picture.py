@@ -1,9 +1,10 @@
-"""Draw docs/guides/console.png: the console while it shows a crawl of the demo's web, in Chromium.
+"""Draw the console in Chromium: docs/guides/console.png, while it shows a crawl of the demo's web.
 
 usage: python docs/console_picture.py [--seconds S] [--all DIR]
+       python docs/console_picture.py --demo demo-out
 
 The crawl is slow on purpose, and is shown after S seconds. With --all, every view is drawn into DIR, in both themes and
-at the width of a phone.
+at the width of a phone. With --demo, the picture is docs/console.png, the page of the crawl that `make demo` left.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from typing import Literal
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from PIL import Image
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from demo.web import RunningWeb, Web
@@ -29,7 +31,13 @@ from thresher.crawler.render.chromium.program import find_browser
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs/guides/console.png"
+DEMO_PICTURE = ROOT / "docs/console.png"
 SIZE: ViewportSize = {"width": 1280, "height": 1120}
+DEMO_SIZE: ViewportSize = {"width": 1280, "height": 1190}
+READ_S = 3
+"""Seconds in which the console has read the log of the demo's crawl, for the examples of errors."""
+COLOURS = 64
+"""Colours of the demo's picture, which README shows: 64 make a third of the bytes."""
 PHONE: ViewportSize = {"width": 390, "height": 844}
 SEARCH_S = 60
 TOML = """[project]
@@ -61,7 +69,15 @@ def main() -> None:
     )
     parser.add_argument("--seconds", type=float, default=150)
     parser.add_argument("--all", type=Path, help="directory for pictures of every view")
+    parser.add_argument("--demo", type=Path, help="directory that `make demo` has made")
     args = parser.parse_args()
+    if args.demo:
+        with console(args.demo) as base, browser() as chromium:
+            draw(chromium, f"{base}/crawls/main", DEMO_PICTURE)  # it begins to read the log
+            time.sleep(READ_S)
+            draw(chromium, f"{base}/crawls/main", DEMO_PICTURE, size=DEMO_SIZE, whole=False)
+        Image.open(DEMO_PICTURE).convert("RGB").quantize(COLOURS).save(DEMO_PICTURE, optimize=True)
+        return
     with tempfile.TemporaryDirectory() as directory, Web().serve() as web:
         project = Path(directory)
         (project / "seeds.txt").write_text("\n".join(web.seeds) + "\n")
@@ -76,26 +92,33 @@ def main() -> None:
             time.sleep(args.seconds / 2)
             act(base, "hold", {"host": host_of(web), "duration": "1h"})
             time.sleep(args.seconds / 2)
-            with sync_playwright() as playwright:
-                sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-                browser = playwright.chromium.launch(executable_path=find_browser(""), args=sandbox)
-                draw(browser, f"{base}/crawls/news", PICTURE, whole=False)
+            with browser() as chromium:
+                draw(chromium, f"{base}/crawls/news", PICTURE, whole=False)
                 if args.all:
-                    draw_all(browser, base, args.all, web)
-                browser.close()
+                    draw_all(chromium, base, args.all, web)
 
 
-def draw_all(browser: Browser, base: str, directory: Path, web: RunningWeb) -> None:
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """Start Chromium."""
+    with sync_playwright() as playwright:
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        started_browser = playwright.chromium.launch(executable_path=find_browser(""), args=sandbox)
+        yield started_browser
+        started_browser.close()
+
+
+def draw_all(chromium: Browser, base: str, directory: Path, web: RunningWeb) -> None:
     """Draw every view."""
     directory.mkdir(parents=True, exist_ok=True)
     url = f"/url?u={web.seeds[0]}"
-    draw(browser, base + url, directory / "unread.png")
+    draw(chromium, base + url, directory / "unread.png")
     wait_for_search(f"{base}/api{url}")
     for view in (*VIEWS, url, *linked(base + url)):
         name = view.partition("?")[0].strip("/").replace("/", "-") or "overview"
-        draw(browser, base + view, directory / f"{name}.png")
-        draw(browser, base + view, directory / f"{name}-dark.png", scheme="dark")
-        draw(browser, base + view, directory / f"{name}-phone.png", size=PHONE)
+        draw(chromium, base + view, directory / f"{name}.png")
+        draw(chromium, base + view, directory / f"{name}-dark.png", scheme="dark")
+        draw(chromium, base + view, directory / f"{name}-phone.png", size=PHONE)
 
 
 def wait_for_search(address: str) -> None:
@@ -116,7 +139,7 @@ def linked(address: str) -> list[str]:
 
 
 def draw(
-    browser: Browser,
+    chromium: Browser,
     address: str,
     path: Path,
     *,
@@ -125,7 +148,7 @@ def draw(
     whole: bool = True,
 ) -> None:
     """Draw one view."""
-    context = browser.new_context(viewport=size, color_scheme=scheme)
+    context = chromium.new_context(viewport=size, color_scheme=scheme)
     page = context.new_page()
     page.goto(address)
     page.wait_for_timeout(500)

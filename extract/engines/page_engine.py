@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Literal
 
 from thresher.core import InputError
+from thresher.core.extras import missing_extra
 
 EngineName = Literal["thresher", "trafilatura", "resiliparse"]
 
@@ -65,9 +66,8 @@ def engine_version(name: str) -> str:
     try:
         (package, own), *others = ((package, version(package)) for package in _PACKAGES[name])
     except PackageNotFoundError as error:
-        raise InputError(
-            f'extract.engine = "{name}" needs the package {error.name}, which is not installed; install the extra '
-            f"'{_EXTRA}' (docs/guides/install.md)"
+        raise missing_extra(
+            _EXTRA, f'extract.engine = "{name}" needs the package {error.name}, which is not installed'
         ) from None
     parser = [("libxml2", ".".join(map(str, etree.LIBXML_VERSION)))] if name == "trafilatura" else []
     return "+".join([f"{package}@{own}", *(f"{other}-{its}" for other, its in [*others, *parser])])

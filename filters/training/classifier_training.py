@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from thresher.core import Unavailable
+from thresher.core.extras import missing_extra
 from thresher.filters.models.fasttext_layout import LABEL, labels
 from thresher.filters.signals.fasttext_file import model_input, open_path
 
@@ -43,14 +43,12 @@ def train_classifier(examples: Iterable[tuple[str, str]], options: TrainingOptio
     """Return a fastText model that tells labels apart. `examples` are labels and texts, in any order.
 
     The file of the examples is held in memory. Raise `ValueError` if the options suit no model of these examples, and
-    `Unavailable` if floret is not installed.
+    `InputError` if floret is not installed.
     """
     try:
         import floret  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise Unavailable(
-            "training needs floret; install the extra 'signals' (docs/guides/install.md)"
-        ) from error
+    except ImportError:
+        raise missing_extra("signals", "training needs floret") from None
     lines = [f"{LABEL}{label} {model_input(text)}\n" for label, text in _interleaved(examples)]
     shortest, longest = options.characters
     with open_path("".join(lines).encode()) as source, open_path(b"") as target:

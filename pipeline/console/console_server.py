@@ -10,13 +10,14 @@ from pathlib import Path
 from thresher.core import InputError
 from thresher.pipeline.console.live_console import Console
 from thresher.pipeline.console.web.access import AccessRules
+from thresher.pipeline.console.web.console_app import create_app
+from thresher.pipeline.console.web.http_server import ConsoleServer
 from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.terminal.output import warn
 
 TOKEN_VARIABLE = "THRESHER_CONSOLE_TOKEN"  # noqa: S105 - the name of a variable
 BACKLOG = 128
 """Connections that the kernel holds until they are accepted."""
-EXTRA = "the console needs FastAPI, uvicorn and Jinja2; install the extra 'console' (docs/guides/install.md)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,22 +33,9 @@ class ServeOptions:
 
 
 def serve(project: OpenProject, options: ServeOptions) -> None:
-    """Serve the console until SIGINT or SIGTERM. Raise `InputError` if the extra is missing, if strangers could use the
-    console, or if the address is taken.
+    """Serve the console until SIGINT or SIGTERM. Raise `InputError` if strangers could use the console, or if the
+    address is taken.
     """
-    try:
-        from thresher.pipeline.console.web.console_app import create_app  # noqa: PLC0415 - an optional extra
-        from thresher.pipeline.console.web.http_server import ConsoleServer  # noqa: PLC0415 - the same
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in {
-            "uvicorn",
-            "fastapi",
-            "starlette",
-            "jinja2",
-            "markupsafe",
-        }:
-            raise
-        raise InputError(EXTRA) from None
     rules = AccessRules.of(
         host=options.host,
         token=_token(options.token_file),

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from thresher.core import InputError
+from thresher.core.extras import missing_extra
 from thresher.pipeline.duplicates.dedup_audit import DedupAudit
 from thresher.pipeline.duplicates.duplicate_report import DuplicateReport
 
@@ -78,9 +79,7 @@ def check_plot(path: Path) -> None:
     try:
         import matplotlib as mpl  # noqa: PLC0415 - an optional extra
     except ImportError:
-        raise InputError(
-            "--plot needs matplotlib; install the extra 'plot' (docs/guides/install.md)"
-        ) from None
+        raise missing_extra("plot", "--plot needs matplotlib") from None
     assert mpl, path
 
 

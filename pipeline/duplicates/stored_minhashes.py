@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from thresher.core import InputError
+from thresher.core.extras import missing_extra
 from thresher.filters.dedup.signature import MinHashes, permutation_parameters, shingle_hashes
 from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
 from thresher.storage import tables
@@ -82,7 +82,5 @@ def require_datasketch() -> Any:
     try:
         import datasketch  # noqa: PLC0415 - an optional extra, which imports SciPy
     except ImportError:
-        raise InputError(
-            "datasketch is not installed; install the extra 'datasketch' (docs/guides/install.md)"
-        ) from None
+        raise missing_extra("datasketch", "this needs datasketch") from None
     return datasketch

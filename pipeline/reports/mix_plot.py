@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from thresher.core import InputError
+from thresher.core.extras import missing_extra
 from thresher.shards.dataset import Dataset
 from thresher.shards.mix import Mix
 
@@ -21,9 +22,7 @@ def check_plot(path: Path, mix: Mix | None) -> None:
     try:
         import matplotlib as mpl  # noqa: PLC0415 - an optional extra
     except ImportError:
-        raise InputError(
-            "--plot needs matplotlib; install the extra 'plot' (docs/guides/install.md)"
-        ) from None
+        raise missing_extra("plot", "--plot needs matplotlib") from None
     assert mpl
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thresher.core import InputError
+from thresher.core.extras import missing_extra
 from thresher.filters.dedup.dedup_versions import CUT_KINDS
 from thresher.pipeline.funnel import EARLY_RULE, REMOVAL_KINDS, Funnel, Stage, TokenCounts, make_funnel
 from thresher.pipeline.open_project import OpenProject
@@ -138,9 +139,7 @@ def require_plots() -> "type[Figure]":
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an optional extra
     except ImportError:
-        raise InputError(
-            "--plot needs matplotlib; install the extra 'plot' (docs/guides/install.md)"
-        ) from None
+        raise missing_extra("plot", "--plot needs matplotlib") from None
     return Figure
 
 

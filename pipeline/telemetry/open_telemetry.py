@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
 from thresher.core import InputError
+from thresher.core.extras import missing_extra
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 PREFIX = "thresher."
@@ -38,10 +39,8 @@ class OpenTelemetryTracer:
         try:
             self._set_up()
         except ImportError:
-            raise InputError(
-                f"{ENDPOINTS[0]} asks for traces, which need OpenTelemetry; install the extra 'telemetry' "
-                "(docs/guides/install.md), or unset the variable"
-            ) from None
+            need = f"{ENDPOINTS[0]} asks for traces, which need OpenTelemetry"
+            raise missing_extra("telemetry", need, "unset the variable") from None
         except ValueError as error:
             reason = " ".join(str(error).split())
             raise InputError(f"an OTEL_* variable has a wrong value ({reason}); change or unset it") from None

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session
 
 from thresher.core import InputError, ThresherError, Unavailable
+from thresher.core.extras import missing_extra
 from thresher.storage.catalog.catalog_tables import TABLE_NAMES
 from thresher.storage.catalog.database import BUSY_S, VERSION_TABLE, DamagedCatalog, first_line, open_session
 
@@ -50,9 +51,7 @@ class PostgresDatabase:
                 connect_args={"connect_timeout": CONNECT_S, "application_name": "thresher", **ALIVE},
             )
         except ImportError:
-            raise InputError(
-                f"project.catalog = \"{self}\" needs psycopg; install the extra 'postgres' (docs/guides/install.md)"
-            ) from None
+            raise missing_extra("postgres", f'project.catalog = "{self}" needs psycopg') from None
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.pipeline.crawl_projects import project_at
-from thresher.core import InputError
-from thresher.pipeline.console.console_server import ServeOptions, serve
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,21 +48,6 @@ def test_strangers_are_refused_with_one_line_and_exit_code_2(directory):
         assert process.wait(60) == 2
     assert said.count("\n") == 1
     assert said.startswith("thresher: --host 0.0.0.0: others can reach it; set THRESHER_CONSOLE_TOKEN")
-
-
-def test_without_the_extra_one_line_says_what_to_install(redis, tmp_path, monkeypatch):
-    for name in list(sys.modules):
-        if name.startswith(
-            (
-                "thresher.pipeline.console.web.console_app",
-                "thresher.pipeline.console.web.http_server",
-                "fastapi",
-            )
-        ):
-            monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "fastapi", None)
-    with pytest.raises(InputError, match="install the extra 'console'"):
-        serve(project_at(tmp_path / "project", redis), ServeOptions(port=0))
 
 
 def test_help_and_other_commands_do_not_import_the_console():

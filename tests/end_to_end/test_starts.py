@@ -37,7 +37,20 @@ HEAVY = (
         "fasttext",
         "py3langid",
     ),
-    *("pycld2", "pypdfium2", "warcio", "scrapy", "matplotlib", "ray", "aiohttp", "boto3", "fastapi", "kenlm"),
+    *(
+        "pycld2",
+        "pypdfium2",
+        "warcio",
+        "scrapy",
+        "matplotlib",
+        "ray",
+        "aiohttp",
+        "boto3",
+        "fastapi",
+        "jinja2",
+        "uvicorn",
+        "kenlm",
+    ),
 )
 RUN = f"""
 import atexit, sys

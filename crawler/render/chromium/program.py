@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from thresher.core import InputError
+from thresher.core.extras import missing_extra
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 MAX_TABS = 4
@@ -18,10 +19,7 @@ def find_browser(configured_path: str) -> str:
     Raise `InputError` if the browser or Playwright is not installed.
     """
     if find_spec("playwright") is None:
-        raise InputError(
-            "crawler.render needs Playwright; install the extra 'render' (docs/guides/install.md), "
-            'or set it to "never"'
-        )
+        raise missing_extra("render", "crawler.render needs Playwright", 'set it to "never"')
     if configured_path:
         if os.access(configured_path, os.X_OK) and Path(configured_path).is_file():
             return configured_path

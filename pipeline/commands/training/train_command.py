@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thresher.core import InputError
+from thresher.core.extras import missing_extra
 from thresher.pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption
 from thresher.pipeline.terminal.output import print_result
 
@@ -227,9 +228,7 @@ def _piece_model(path: Path) -> bytes:
 
 def _require(package: str) -> None:
     if find_spec(package) is None:
-        raise InputError(
-            f"training needs the package {package}; install the extra 'signals' (docs/guides/install.md)"
-        )
+        raise missing_extra("signals", f"training needs the package {package}")
 
 
 def _check_out(out: Path) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from thresher.core import InputError, ThresherError, Unavailable
+from thresher.core.extras import missing_extra
 
 PLACEMENT_TIMEOUT_S = 300.0
 """Seconds that work waits for room in the cluster: an autoscaler starts a machine in less."""
@@ -28,9 +29,7 @@ def ray_connection(address: str) -> Iterator[ModuleType]:
     try:
         import ray  # noqa: PLC0415 - Ray is an extra, and takes half a second to import
     except ImportError:
-        raise InputError(
-            "project.engine = \"ray\" needs Ray; install the extra 'ray' (docs/guides/install.md)"
-        ) from None
+        raise missing_extra("ray", 'project.engine = "ray" needs Ray') from None
     where = address or os.environ.get("RAY_ADDRESS", "")
     _probe(where)
     handler = signal.getsignal(signal.SIGTERM)

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from thresher.core import InputError
+from thresher.core.extras import missing_extra
 from thresher.filters.signals.pseudonyms import MIN_KEY_BYTES
 from thresher.filters.signals.signal_settings import BucketEnds, PerplexityModel, SignalSettings
 from thresher.pipeline.configuration import LANGUAGE, FiltersConfig
@@ -61,9 +62,7 @@ def _require_packages(settings: SignalSettings) -> None:
     }
     for module, key in needed.items():
         if key and find_spec(module) is None:
-            raise InputError(
-                f"{key} needs the package {module}; install the extra 'signals' (docs/guides/install.md)"
-            )
+            raise missing_extra("signals", f"{key} needs the package {module}")
     if "phone" in kinds:
         _require_regions(settings.mask_regions)
 

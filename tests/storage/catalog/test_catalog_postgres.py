@@ -228,8 +228,6 @@ def test_without_the_driver_one_line_says_what_to_install(tmp_path: Path, monkey
     for name in [name for name in sys.modules if name.partition(".")[0] == "psycopg"]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(
-        InputError, match=r"needs psycopg; install the extra 'postgres' \(docs/guides/install\.md\)\Z"
-    ) as caught:
+    with pytest.raises(InputError, match=r"needs psycopg; install the extra 'postgres': [^\n]+\Z") as caught:
         Catalog("postgresql://me:secret@db/x", tmp_path)
     assert "secret" not in str(caught.value)
