@@ -3,7 +3,7 @@
 A URL enters as a `Url`. The request that fetched it, with its response, is a `Capture`; its place in the archive is a
 `RecordRef`. The text found in the record is a `Document`, and the filters' decision about it is a `Verdict`, which is
 stored beside it. All of them are frozen values: nothing here opens a file, a socket or a clock, and nothing here needs
-more than the standard library. One function looks around: `extras.install_command` reads how Thresher was installed.
+more than the standard library. One function looks around: `installation.extras.install_command`.
 """
 
 if __name__ != "thresher.core":

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Literal
 
 from thresher.core import InputError
-from thresher.core.extras import missing_extra
+from thresher.core.installation.extras import missing_extra
 
 EngineName = Literal["thresher", "trafilatura", "resiliparse"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from thresher.core.extras import missing_extra
+from thresher.core.installation.extras import missing_extra
 from thresher.filters.models.fasttext_layout import LABEL, labels
 from thresher.filters.signals.fasttext_file import model_input, open_path
 

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from thresher.core import InputError
-from thresher.core.extras import missing_extra
+from thresher.core.installation.extras import missing_extra
 from thresher.pipeline.duplicates.dedup_audit import DedupAudit
 from thresher.pipeline.duplicates.duplicate_report import DuplicateReport
 

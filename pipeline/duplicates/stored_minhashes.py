@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from thresher.core.extras import missing_extra
+from thresher.core.installation.extras import missing_extra
 from thresher.filters.dedup.signature import MinHashes, permutation_parameters, shingle_hashes
 from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
 from thresher.storage import tables

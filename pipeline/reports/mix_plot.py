@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from thresher.core import InputError
-from thresher.core.extras import missing_extra
+from thresher.core.installation.extras import missing_extra
 from thresher.shards.dataset import Dataset
 from thresher.shards.mix import Mix
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thresher.core import InputError
-from thresher.core.extras import missing_extra
+from thresher.core.installation.extras import missing_extra
 from thresher.filters.dedup.dedup_versions import CUT_KINDS
 from thresher.pipeline.funnel import EARLY_RULE, REMOVAL_KINDS, Funnel, Stage, TokenCounts, make_funnel
 from thresher.pipeline.open_project import OpenProject

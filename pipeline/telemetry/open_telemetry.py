@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
 from thresher.core import InputError
-from thresher.core.extras import missing_extra
+from thresher.core.installation.extras import missing_extra
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 PREFIX = "thresher."

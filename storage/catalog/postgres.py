@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session
 
 from thresher.core import InputError, ThresherError, Unavailable
-from thresher.core.extras import missing_extra
+from thresher.core.installation.extras import missing_extra
 from thresher.storage.catalog.catalog_tables import TABLE_NAMES
 from thresher.storage.catalog.database import BUSY_S, VERSION_TABLE, DamagedCatalog, first_line, open_session
 

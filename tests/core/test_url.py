@@ -19,8 +19,6 @@ def test_core_needs_nothing_but_the_standard_library_and_does_no_io():
         name for name in sys.stdlib_module_names if name not in {"os", "socket", "asyncio", "pathlib", "io"}
     }
     for module in Path(core.__file__).parent.glob("*.py"):
-        # extras.py reads how Thresher was installed, for the text of an error.
-        allowed_here = allowed | ({"pathlib"} if module.name == "extras.py" else set())
         for node in ast.walk(ast.parse(module.read_text())):
             names = []
             if isinstance(node, ast.Import):
@@ -28,6 +26,6 @@ def test_core_needs_nothing_but_the_standard_library_and_does_no_io():
             elif isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]
             for name in names:
-                assert name.startswith("thresher.core") or name.split(".")[0] in allowed_here, (
+                assert name.startswith("thresher.core") or name.split(".")[0] in allowed, (
                     f"{module.name} imports {name}"
                 )

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from thresher.core import InputError
-from thresher.core.extras import missing_extra
+from thresher.core.installation.extras import missing_extra
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 MAX_TABS = 4

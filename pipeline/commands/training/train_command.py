@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thresher.core import InputError
-from thresher.core.extras import missing_extra
+from thresher.core.installation.extras import missing_extra
 from thresher.pipeline.commands.options import CURRENT_DIRECTORY, JsonOption, ProjectOption
 from thresher.pipeline.terminal.output import print_result
 

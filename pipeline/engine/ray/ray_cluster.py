@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from thresher.core import InputError, ThresherError, Unavailable
-from thresher.core.extras import missing_extra
+from thresher.core.installation.extras import missing_extra
 
 PLACEMENT_TIMEOUT_S = 300.0
 """Seconds that work waits for room in the cluster: an autoscaler starts a machine in less."""

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from thresher.core import InputError
-from thresher.core.extras import missing_extra
+from thresher.core.installation.extras import missing_extra
 from thresher.filters.signals.pseudonyms import MIN_KEY_BYTES
 from thresher.filters.signals.signal_settings import BucketEnds, PerplexityModel, SignalSettings
 from thresher.pipeline.configuration import LANGUAGE, FiltersConfig

@@ -31,17 +31,16 @@ def install_command(extra: str) -> str:
     try:
         found = distribution("thresher")
     except PackageNotFoundError:  # a checkout on PYTHONPATH
-        checkout, target, version = Path(__file__).resolve().parents[1], "", ""
+        target = ["-e", f"{Path(__file__).resolve().parents[2]}[{extra}]"]
     else:
         origin = json.loads(found.read_text("direct_url.json") or "{}")
-        is_editable = origin.get("dir_info", {}).get("editable", False)
-        target, version = origin.get("url", ""), found.version
-        checkout = Path(unquote(urlsplit(target).path)) if is_editable else None
-    if checkout:
-        words = ["-e", f"{checkout}[{extra}]"]
-    else:
-        words = [f"thresher[{extra}] @ {target}" if target else f"thresher[{extra}]=={version}"]
-    return shlex.join([*_installer(), *words])
+        if origin.get("dir_info", {}).get("editable"):
+            target = ["-e", f"{unquote(urlsplit(origin['url']).path)}[{extra}]"]
+        elif origin:
+            target = [f"thresher[{extra}] @ {origin['url']}"]
+        else:  # from an index, or a directory of wheels
+            target = [f"thresher[{extra}]=={found.version}"]
+    return shlex.join([*_installer(), *target])
 
 
 def _installer() -> list[str]:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from thresher.core import InputError, extras
-from thresher.core.extras import install_command
+from thresher.core import InputError
+from thresher.core.installation import extras
+from thresher.core.installation.extras import install_command
 from thresher.crawler.render.chromium.program import find_browser
 from thresher.extract.engines.page_engine import engine_version
 from thresher.filters.training.classifier_training import TrainingOptions, train_classifier
@@ -20,7 +21,7 @@ from thresher.pipeline.reports.report import require_plots
 from thresher.pipeline.telemetry.open_telemetry import OpenTelemetryTracer
 from thresher.storage.catalog import Catalog
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 DEVELOPERS = {"test", "check", "build"}
 PYTHON = shlex.quote(sys.executable)
