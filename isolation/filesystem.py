@@ -21,6 +21,11 @@ SYSTEM_PATHS = (
 PYTHON_PATH_NAMES = ("stdlib", "platstdlib", "purelib", "platlib")
 """Names in `sysconfig` of the places of the standard library and installed packages."""
 
+INSTALLED_PATTERN = "*.dist-info"
+"""Each installed package has such a directory beside it ("Recording installed projects" of the Python Packaging User
+Guide), in an environment, in a user's own place (`pip install --user`) and elsewhere (`--target`).
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedPaths:
@@ -37,9 +42,9 @@ class AllowedPaths:
 def code_paths() -> AllowedPaths:
     """Return where the code of this interpreter lies, according to its `sys.path`.
 
-    A source tree may hold a project too, so only its packages may be read.
+    A source tree may hold a project too, so only its packages may be read. A directory that packages were installed
+    into holds no project, but libraries that are no packages: all of it may be read.
     """
-    installed = tuple(Path(sysconfig.get_path(name)) for name in PYTHON_PATH_NAMES)
     # An editable installation is not on the path: imported modules, such as this one, show where it is.
     roots = (
         *map(Path, sys.path),
@@ -48,6 +53,10 @@ def code_paths() -> AllowedPaths:
             for name, module in [*sys.modules.items()]
             if (file := _initializer(name, module))
         ),
+    )
+    installed = (
+        *(Path(sysconfig.get_path(name)) for name in PYTHON_PATH_NAMES),
+        *(path for path in dict.fromkeys(roots) if path.is_dir() and any(path.glob(INSTALLED_PATTERN))),
     )
     trees = tuple(
         path

@@ -229,3 +229,12 @@ def test_a_process_with_a_second_thread_cannot_be_confined():
     process = WorkerProcess(confine_beside_a_thread, is_confined=True)
     assert "a library started a thread" in process.pipe.recv()
     process.close()
+
+
+def test_all_of_a_directory_that_packages_were_installed_into_may_be_read(tmp_path, monkeypatch):
+    """As by `pip install --user` or `--target`: the libraries beside numpy are no package."""
+    (tmp_path / "numpy.libs").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert tmp_path not in filesystem.code_paths().readable
+    (tmp_path / "numpy-2.4.0.dist-info").mkdir()
+    assert tmp_path in filesystem.code_paths().readable
