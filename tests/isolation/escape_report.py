@@ -19,7 +19,7 @@ import pyseccomp
 from tests.isolation import escapes
 from tests.isolation.escapes import SECRET, Target
 from thresher.isolation import WorkerProcess, probe_confinement
-from thresher.isolation.browser_launch import write_launcher
+from thresher.isolation.browser_launch import EXECUTABLE_PATHS, write_launcher
 from thresher.isolation.filesystem import is_world_readable
 from thresher.pipeline.engine.local.part_process import PartProcess
 from thresher.pipeline.engine.step import Part, Step
@@ -102,7 +102,12 @@ def work(store, step, part, watch):
 
 def in_browser(directory, target):
     """Return what a program gets that starts like the browser; None if no Python is readable for every user."""
-    python = next((path for path in PYTHONS if path.exists() and is_world_readable([path.resolve()])), None)
+    # An environment's name for a Python may lie anywhere, and the walls let a browser run what lies in a few places.
+    pythons = [path.resolve() for path in PYTHONS if path.exists()]
+    allowed = (*EXECUTABLE_PATHS, *map(os.path.realpath, EXECUTABLE_PATHS))
+    python = next(
+        (it for it in pythons if is_world_readable([it]) and any(map(it.is_relative_to, allowed))), None
+    )
     if python is None:
         return None
     place = Path(tempfile.mkdtemp(prefix="thresher-test-"))
