@@ -81,9 +81,18 @@ class OpenProject:
 
     @cached_property
     def cache(self) -> Cache | None:
-        """The machine's cache of objects from object storage, or None if it is switched off."""
+        """The machine's cache of objects from object storage, or None if it is switched off. A user without a home
+        directory has none, and needs none if the storage is a directory. Raise `InputError` if the storage is a bucket.
+        """
         size = self.config.project.cache
-        return Cache(default_directory(), size) if size else None
+        if not size:
+            return None
+        try:
+            return Cache(default_directory(), size)
+        except InputError:
+            if self.config.project.storage.startswith("s3:"):
+                raise
+            return None
 
     @property
     def cache_stats(self) -> CacheStats | None:
