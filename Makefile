@@ -9,6 +9,9 @@ UV      = uv==0.13.9
 COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 LOCK    = $(COMPILE) pyproject.toml
 
+# `-m demo`, and the tests, are modules of the checkout.
+unexport PYTHONSAFEPATH
+
 .PHONY: demo test test-slow check audit docs bench lock clean
 
 demo: $(VENV)/demo.stamp             ## the main job, offline, on a small web made here

@@ -32,6 +32,8 @@ from typing import Any, Literal, NoReturn
 import pytest
 from _pytest.runner import runtestprotocol
 
+from tests.places.orphans import kill_orphans_at_the_end
+
 SERVERS = "servers of all workers"
 """The name of the plugin that has them: `Servers` in the main process, `Worked` in a worker."""
 SECONDS = "workers/seconds_of_files"
@@ -303,6 +305,7 @@ def work(session: pytest.Session, connection: Connection) -> NoReturn:
     code = 1
     try:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
+        kill_orphans_at_the_end()
         become_worker(session, connection)
         run_items(session, connection)
         code = 0

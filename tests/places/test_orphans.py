@@ -73,8 +73,7 @@ def test_no_server_is_left(tmp_path, end):
         "pytest",
         "-n",
         "1",
-        "--maxfail=1",
-        "--max-worker-restart=0",
+        "-x",
         "tests/places/held_servers.py",
     ]
     with (tmp_path / "log").open("wb") as log:
