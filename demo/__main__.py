@@ -55,7 +55,12 @@ def main() -> int:
     is_accepted = parser.parse_args().accept
     begun = time.monotonic()
     shutil.rmtree(OUT, ignore_errors=True)
-    OUT.mkdir()
+    try:
+        OUT.mkdir()
+    except OSError as error:
+        sys.exit(
+            f"demo: cannot make {OUT.absolute()} ({error.strerror}); run it in a checkout that you may write to"
+        )
     (OUT / "thresher.toml").write_text(TOML, "utf-8")
     with Web().serve() as serving:
         print(
