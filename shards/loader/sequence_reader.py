@@ -75,7 +75,7 @@ class SequenceReader:
         shards, sequences = np.empty_like(numbers), np.empty_like(numbers)
         for number, source in enumerate(self._sources):
             mine = places.sources == number
-            for epoch in np.unique(places.epochs[mine]).tolist():
+            for epoch in sorted(set(places.epochs[mine].tolist())):  # np.unique would import numpy.ma
                 here = mine & (places.epochs == epoch)
                 local, sequences[here] = source.order.place(epoch, places.positions[here])
                 shards[here] = source.shards[local]
