@@ -29,6 +29,8 @@ LONGEST = 8_192
 """Bytes of a link as written at most: a longer one is data, and its URL would be refused for its length anyway."""
 MAX_META = 256
 """`<meta>` elements of one page that are returned at most."""
+ANCHORS = 100
+"""`<a` in which `holds_address` looks at most, because a page may have millions without an address."""
 _SHORT = 256
 """Bytes up to which the facts of a tag are cached."""
 LOOKED_AT = 65_536
@@ -188,6 +190,24 @@ def extract_links(html: bytes, url: str, codec: str = "") -> PageLinks:
     if codec:
         hrefs = dict.fromkeys(_encode_query(href, codec) for href in hrefs)
     return PageLinks(base=_base_url(base, url), hrefs=tuple(hrefs), metas=tuple(metas), truncated=truncated)
+
+
+def holds_address(html: bytes) -> bool:
+    """Return whether one of the first `ANCHORS` `<a` has an address that is more than a fragment. Comments and scripts
+    count as well.
+
+    No expression is matched, so that this function finds links where `extract_links` fails to.
+    """
+    return any(_hold_address(html.split(opening, ANCHORS)[1:]) for opening in (b"<a ", b"<A "))
+
+
+def _hold_address(anchors: Iterable[bytes]) -> bool:
+    for anchor in anchors:
+        _, name, rest = anchor[:_SHORT].lower().partition(b">")[0].partition(b"href")
+        value = rest.lstrip(b"=\t\n\f\r \"'")
+        if name and value and not value.startswith(b"#"):
+            return True
+    return False
 
 
 def _without_templates(html: bytes) -> bytes:

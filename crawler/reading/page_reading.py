@@ -9,9 +9,11 @@ A response that has just arrived and one that a dead worker left in the archive 
 3. The links of an HTML page are read, whoever follows them. If the page was rendered, the DOM is read, even if the
    response is unchanged, and the targets of its scripts are links.
 4. An HTML page is sketched, so that the frontier can see whether it says anything new.
-5. An error page with a success status (`extract.soft_error`) has an empty sketch. A block page means that the host is
+5. A page without links that holds `<a` with an address is fetched for the reason `no_links`: its links are made by
+   scripts, or their extraction is broken (`pipeline.terminal.linkless_line`).
+6. An error page with a success status (`extract.soft_error`) has an empty sketch. A block page means that the host is
    busy: the page is requested again later.
-6. A sitemap (`crawler.reading.sitemap_discoveries`) is no page: only its entries are read. The same holds for a seed
+7. A sitemap (`crawler.reading.sitemap_discoveries`) is no page: only its entries are read. The same holds for a seed
    that is a list of seeds.
 """
 
@@ -25,7 +27,7 @@ from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from thresher.crawler.reading.page_response import HTML, HTTP_FORBIDDEN, PAGE_STATUSES, PageResponse
 from thresher.crawler.reading.sitemap import SitemapEntry, read_sitemap
 from thresher.extract.charset import to_utf8
-from thresher.extract.links import extract_links
+from thresher.extract.links import extract_links, holds_address
 from thresher.extract.rights import Rights, rights
 from thresher.extract.sketch import EMPTY_SKETCH, sketch
 from thresher.extract.soft_error import detect_soft_error
@@ -42,6 +44,8 @@ _LIST_TYPES = frozenset(
     }
 )
 NO_RIGHTS = Rights()
+NO_LINKS = "no_links"
+"""Reason of a page without links that seems to hold some."""
 UNCHANGED = Judgement(outcome=Outcome.UNCHANGED, reason="")
 
 
@@ -166,6 +170,8 @@ def _read_html(lease: Lease, reading: PageReading, options: PageOptions) -> Page
         reading = replace(reading, judgement=replace(reading.judgement, reason=error))
     page = extract_links(html, lease.url.wire, codec)
     navigations = response.rendering.navigations if response.rendering else ()
+    if not page.hrefs and not navigations and not reading.judgement.reason and holds_address(html):
+        reading = replace(reading, judgement=replace(reading.judgement, reason=NO_LINKS))
     return replace(
         reading,
         links=tuple(link_targets((*page.hrefs, *navigations), page.base, options.traps)),

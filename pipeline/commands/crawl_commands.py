@@ -142,7 +142,7 @@ def crawl(
     crawled = run_crawl(
         opened, check_name(name), limits, stderr_progress(), spider_spec, update=update, verbose=verbose
     )
-    print_result(as_json, crawl_summary.body(crawled), "\n".join(crawl_summary.lines(name, crawled)))
+    print_result(as_json, crawl_summary.body(name, crawled), "\n".join(crawl_summary.lines(name, crawled)))
     end_crawl(crawled)
 
 
@@ -223,7 +223,7 @@ def rescrape(
         return
     crawled = run_crawl(opened, name, CrawlLimits(workers=workers, max_time_s=max_time), stderr_progress())
     text = "\n".join((line, *crawl_summary.lines(name, crawled)))
-    print_result(as_json, {**crawl_summary.body(crawled), **asdict(found)}, text)
+    print_result(as_json, {**crawl_summary.body(name, crawled), **asdict(found)}, text)
     end_crawl(crawled)
 
 

@@ -118,7 +118,7 @@ def run(
         report.render(job.funnel, console())
     body = {
         "seeded": asdict(job.seed_summary),
-        "crawled": crawl_summary.body(job.crawl_summary),
+        "crawled": crawl_summary.body(crawl, job.crawl_summary),
         "funnel": job.funnel.to_dict(),
         "dataset": results.dataset_body(out, job.dataset),
     }

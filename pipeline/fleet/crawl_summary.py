@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from thresher.frontier import Outcome, Stats
+from thresher.pipeline.terminal.linkless_line import linkless_line
 from thresher.pipeline.terminal.reasons import describe, describe_with_code
 
 REASONS_SHOWN = 5
@@ -57,7 +58,7 @@ class CrawlSummary:
         return self.stats.waiting + self.stats.later + self.stats.leased
 
 
-def body(summary: CrawlSummary) -> dict[str, Any]:
+def body(name: str, summary: CrawlSummary) -> dict[str, Any]:
     """Return the summary for programs: the frontier's state, and under `run` what this command did."""
     return {
         **asdict(summary.stats),
@@ -65,6 +66,7 @@ def body(summary: CrawlSummary) -> dict[str, Any]:
         "interrupted": summary.interrupted,
         "holds": dict(summary.holds),
         "outage": summary.outage,
+        "linkless": linkless_line(name, summary.outcomes, summary.reasons),
         "run": {"requests": summary.requests, "outcomes": summary.outcomes, "reasons": summary.reasons},
     }
 
@@ -83,7 +85,13 @@ def lines(name: str, summary: CrawlSummary) -> list[str]:
         else ""
     )
     first = f"{name}: {result}{requests}; {_state(summary)}"
-    return [first, *_reason_lines(summary), *_hold_lines(name, summary)]
+    linkless = linkless_line(name, summary.outcomes, summary.reasons)
+    return [
+        first,
+        *([f"  {linkless}"] if linkless else []),
+        *_reason_lines(summary),
+        *_hold_lines(name, summary),
+    ]
 
 
 def _nothing_fetched_reason(summary: CrawlSummary, settled: Mapping[str, int]) -> str:

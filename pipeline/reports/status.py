@@ -1,6 +1,6 @@
 """The status command: the progress of every source, and the state of its frontier."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from thresher.pipeline.integrity.reconcile import unlogged_pages
 from thresher.pipeline.open_crawl import ask_project
 from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.reports.disks import disks
+from thresher.pipeline.terminal.linkless_line import linkless_line
 from thresher.pipeline.terminal.outage_line import outage_line
 from thresher.pipeline.terminal.reasons import counted
 from thresher.storage.storage_id import read_storage_id
@@ -94,16 +95,23 @@ def render(found: dict[str, Any], console: "Console") -> None:
     if found["isolation"] is not None:
         console.print(isolation_line(found["isolation"]), highlight=False, soft_wrap=True)
     for source in found["sources"]:
-        if source["frontier"] and (line := frontier_line(source["frontier"])):
-            console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
-        if source["unlogged"]:
-            line = f"{source['unlogged']:,} settled pages are missing in the log of the crawl; run `thresher verify`"
+        for line in _source_lines(source):
             console.print(f"{source['name']}: {line}", highlight=False, soft_wrap=True)
     for name, uri in found["elsewhere"].items():
         line = f"{name}: a crawl of this server whose archive is in another storage, {uri}"
         console.print(line, highlight=False, soft_wrap=True)
     for line in found["lost"].values():
         console.print(line, highlight=False, soft_wrap=True)
+
+
+def _source_lines(source: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the table does not say of a source."""
+    if source["frontier"] and (line := frontier_line(source["frontier"])):
+        yield line
+    if source["linkless"]:
+        yield source["linkless"]
+    if source["unlogged"]:
+        yield f"{source['unlogged']:,} settled pages are missing in the log of the crawl; run `thresher verify`"
 
 
 def isolation_line(found: Mapping[str, Any]) -> str:
@@ -218,6 +226,7 @@ def _source(project: OpenProject, name: str, frontiers: dict[str, _FrontierState
         "kept": processed.get("keep.documents", 0),
         "quarantined": sum(1 for _ in project.store.list(f"{DIRECTORY}/process/{name}/")),
         "frontier": None if stats is None else {**asdict(stats), "drained": stats.is_drained},
+        "linkless": "" if stats is None else linkless_line(name, stats.outcomes, stats.reasons),
         "unlogged": 0 if stats is None else unlogged_pages(project, name, stats),
         "flow": None if flow is None else asdict(flow),
         "stalls": stalls,

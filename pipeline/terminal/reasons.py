@@ -28,6 +28,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "block_page": "a block page: captcha or denial",
     "soft_404": "a page that says that it does not exist",
     "login_page": "a page that asks to log in",
+    "no_links": "it holds `<a` with an address, and no link was found",
     "truncated_disconnect": "the connection ended before the page",
     "truncated_length": "longer than crawler.max_body",
     "truncated_time": "not whole in time",

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from thresher.extract.links import LIMIT, LONGEST, MAX_META, extract_links
+from thresher.extract.links import LIMIT, LONGEST, MAX_META, extract_links, holds_address
 
 BASE = "http://example.org/dir/page.html"
 
@@ -255,3 +255,23 @@ def test_the_query_of_a_link_is_written_as_its_page_is(codec, query):
 def test_what_is_in_a_shadow_root_is_shown():
     html = "<div><template shadowrootmode=Open><a href=/x><template><a href=/no></template><a href=/y></template></div><a href=/z>"
     assert hrefs(html) == [f"http://example.org/{name}" for name in "xyz"]
+
+
+@pytest.mark.parametrize(
+    ("html", "holds"),
+    [
+        (b'<a href="/x">x</a>', True),
+        (b"<p><A class=b HREF = /x>x", True),
+        (b"<a href='javascript:void(0)'>x</a>", True),
+        (b"<script>document.write('<a href=\"/x\">')</script>", True),
+        (b"<a href='#top'>x</a><a href='/x'>x</a>", True),
+        (b'<a href="#top">x</a>', False),
+        (b'<a href="">x</a><a href>x</a>', False),
+        (b'<a name="top">x</a> href="/x"', False),
+        (b"<abbr href=/x>x</abbr>", False),
+        (b"<a " * 1_000_000, False),
+        (b"", False),
+    ],
+)
+def test_an_address_in_a_page_is_seen_without_expressions(html, holds):
+    assert holds_address(html) is holds

@@ -6,10 +6,12 @@ import pytest
 from tests.crawler.leases import lease
 from thresher.core import Capture
 from thresher.crawler.lease_result import page_settlement
+from thresher.crawler.reading import page_reading
 from thresher.crawler.reading.conditional import revisit_of
 from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from thresher.crawler.reading.page_reading import page_response
 from thresher.crawler.reading.redirect_chain import MAX_REDIRECTS
+from thresher.extract.links import PageLinks
 from thresher.frontier import Fault, HostSwitch, Outcome, Scope, canonicalize
 from thresher.frontier.request_state import RequestState
 
@@ -49,6 +51,21 @@ def test_links_in_scope_are_discovered_once_one_deeper():
     assert ends.outcome is Outcome.FETCHED
     assert found(ends) == ["http://example.org/a", "http://example.org/b"]
     assert {(one.depth, one.max_depth, one.hops) for one in ends.discoveries} == {(4, 9, 0)}
+
+
+def test_a_page_whose_links_are_lost_says_so(monkeypatch):
+    nothing = PageLinks(base="http://example.org/", hrefs=(), metas=(), truncated=0)
+    monkeypatch.setattr(page_reading, "extract_links", lambda *_: nothing)
+    assert settled(LINKS).outcome is Outcome.FETCHED
+    assert settled(LINKS).reason == page_reading.NO_LINKS
+    assert settled("<p>A page without any link.").reason == ""
+
+
+@pytest.mark.parametrize(
+    "href", ["javascript:void(0)", "#top", "mailto:me@example.org", "http://other.org/", ""]
+)
+def test_an_anchor_that_leads_nowhere_is_no_lost_link(href):
+    assert settled(f'<a href="{href}">x</a>').reason == ""
 
 
 def test_known_urls_are_not_told_again():

@@ -26,6 +26,10 @@ def stats(*, waiting=0, later=0, leased=0, robots=0, requests=0, **settled):
 
 
 NOTHING = stats()
+LINKLESS = (
+    "  {} fetched pages hold `<a` with an address, and no link was found in them; look at some (thresher log c --reason "
+    "no_links): if scripts make their links, set crawler.render; if not, report this with your version of Python"
+)
 
 
 def crawled(after, before=NOTHING, **more):
@@ -119,7 +123,7 @@ def test_only_what_this_command_did_is_counted():
     found = crawled(after, before)
     assert lines("c", found)[0] == "c: 1 fetched, 1 failed (1,234 requests); the frontier is drained"
     assert found.failed == 1
-    said = body(found)
+    said = body("c", found)
     assert said["run"] == {
         "requests": 1_234,
         "outcomes": {"fetched": 1, "failed": 1},
@@ -144,3 +148,14 @@ def test_a_frequent_reason_is_named_before_a_rare_one_of_a_graver_outcome():
     said = lines("c", found)
     assert "  9,000 refused: forbidden by robots.txt (robots)" in said
     assert said[-1] == "  4 more for other reasons"
+
+
+@pytest.mark.parametrize(
+    ("linkless", "others", "said"),
+    [(5, 0, "5 of 5"), (1_200, 1_200, "1,200 of 2,400"), (4, 0, ""), (5, 6, ""), (0, 9, "")],
+)
+def test_lost_links_are_said_if_half_of_the_pages_lost_theirs(linkless, others, said):
+    summary = crawled(stats(fetched={"no_links": linkless, "": others}))
+    expected = LINKLESS.format(said) if said else ""
+    assert lines("c", summary)[1:] == ([expected] if said else [])
+    assert body("c", summary)["linkless"] == expected.strip()
