@@ -12,13 +12,21 @@ LOCK    = $(COMPILE) pyproject.toml
 # `-m demo`, and the tests, are modules of the checkout.
 unexport PYTHONSAFEPATH
 
-.PHONY: demo test test-slow check audit docs bench lock clean
+# Folders whose tests start few processes and no server, and one run of the main job.
+QUICK = tests/core tests/extract tests/filters tests/shards --ignore=tests/shards/loader tests/frontier/urls tests/storage/warc \
+	tests/crawler/robots tests/crawler/reading tests/crawler/wire tests/crawler/scheduling tests/pipeline/commands \
+	tests/pipeline/terminal tests/end_to_end/test_main_job.py
+
+.PHONY: demo test test-quick test-slow check audit docs bench lock clean
 
 demo: $(VENV)/demo.stamp             ## the main job, offline, on a small web made here
 	$(BIN)/python -m demo
 
 test: $(VENV)/test.stamp $(VENV)/chromium.stamp $(VENV)/deploy.stamp  ## the whole suite but what is marked slow; COVERAGE=1 measures which branches it takes
 	$(BIN)/python -m pytest -m "not slow" $(if $(COVERAGE),--cov --cov-report=term)
+
+test-quick: $(VENV)/test.stamp       ## a minute's worth of the suite: the pure packages, and the main job; what failed last comes first
+	$(BIN)/python -m pytest -m "not slow" --failed-first $(QUICK)
 
 test-slow: $(VENV)/test.stamp $(VENV)/chromium.stamp $(VENV)/deploy.stamp  ## what `make test` leaves out; property tests with random examples, or with those of SEED
 	$(BIN)/python -m pytest -m slow

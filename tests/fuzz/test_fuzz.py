@@ -8,16 +8,17 @@ from tests.fuzz.fuzzing import CORPUS, Finding, fuzz, mutate, reader_failure, sa
 from tests.fuzz.readers import Reader, readers
 
 READERS = readers()
-RUNS = 60
+FEW, MANY = 25, 300
 FOUND = [(path.parent.name, path) for path in sorted(CORPUS.glob("*/*"))]
 
 
+@pytest.mark.parametrize("runs", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", READERS)
-def test_a_reader_stands_its_samples_and_what_is_made_of_them(name):
+def test_a_reader_stands_its_samples_and_what_is_made_of_them(name, runs):
     reader = READERS[name]
     for sample in reader.samples:
         assert reader_failure(reader, sample) is None
-    found = [each.what for each in fuzz(name, reader, 0, runs=RUNS, real=5) if each is not None]
+    found = [each.what for each in fuzz(name, reader, 0, runs=runs, real=5) if each is not None]
     assert not found, found[0]
 
 

@@ -5,9 +5,9 @@ from redis import Redis
 
 from tests.simulator.simulation import simulate
 
-FEW = 32
+FEW = 20
 MANY = 125
-ON_REDIS = 5
+ON_REDIS = 3
 MANY_ON_REDIS = 25
 
 

@@ -61,7 +61,7 @@ def store(tmp_path_factory, pool):
     return store
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(n, marks=pytest.mark.slow) for n in range(3, 6))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 6))])
 def test_exactly_the_passages_that_occur_before_are_cut(store, pool, seed):
     manifest = run_cuts(store, pool, [f"s{seed}"], PASSAGES)
     ordered = in_order(repeating_texts(seed))
@@ -76,7 +76,7 @@ def test_exactly_the_passages_that_occur_before_are_cut(store, pool, seed):
     assert found
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_exactly_the_lines_that_enough_documents_have_are_cut(store, pool, seed):
     manifest = run_cuts(store, pool, [f"s{seed}"], LINES)
     ordered = in_order(repeating_texts(seed))
