@@ -11,7 +11,8 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+
+from thresher.core.url import split_url
 
 _HOSTS = re.compile(r"(?:0\.0\.0\.0|127\.0\.0\.1|::1?)\s+(\S+)")
 _ADBLOCK = re.compile(r"\|\|([\w.-]+)\^(?:\$(?:all|document|third-party|important))?")
@@ -28,11 +29,8 @@ class UrlBlocklist:
 
     def blocks(self, url: str) -> bool:
         """Return whether the list blocks `url`."""
-        try:
-            parts = urlsplit(url)
-            host = (parts.hostname or "").rstrip(".")
-        except ValueError:
-            return False
+        parts = split_url(url)
+        host = parts.host.rstrip(".")
         labels = host.split(".")
         if any(".".join(labels[first:]) in self.domains for first in range(len(labels))):
             return True

@@ -11,8 +11,8 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, groupby, islice, tee
-from urllib.parse import urljoin, urlsplit
 
+from thresher.core.url import join_url, split_url
 from thresher.extract.fact_formats import LANGUAGE, creative_commons
 from thresher.extract.facts import json_ld
 from thresher.extract.facts.page_author import (
@@ -194,10 +194,7 @@ def _sites(meta: dict[str, str], nodes: Sequence[json_ld.Node], url: str) -> Ite
         if json_ld.types(node) & {"website", "organization", "newsmediaorganization"}:
             yield from json_ld.names(node)
         yield from json_ld.names(node.get("publisher"))
-    try:
-        host = (urlsplit(url).hostname or "").removeprefix("www.")
-    except ValueError:
-        return
+    host = split_url(url).host.removeprefix("www.")
     yield host
     yield host.partition(".")[0]
 
@@ -293,11 +290,9 @@ def _canonical(elements: list[MetadataElement], meta: dict[str, str], url: str) 
         if element.tag == "link" and "canonical" in element.attributes.get("rel", "").lower().split()
     ]
     for written in (*stated, meta.get("og:url", "")):
-        try:
-            found = urljoin(url, written.strip())
-            usable = urlsplit(found).scheme in {"http", "https"}
-        except ValueError:
-            continue
+        found = join_url(url, written.strip())
+        parts = split_url(found)
+        usable = parts.scheme in {"http", "https"} and parts.host
         if written.strip() and usable and len(found) <= MAX_ADDRESS_LENGTH:
             return found
     return ""

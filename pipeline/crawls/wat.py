@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
-from urllib.parse import urljoin
 
+from thresher.core.url import join_url
 from thresher.storage.warc.records import read_records
 
 MIME = "application/json"
@@ -35,7 +35,7 @@ def wat_urls(file: BinaryIO, name: str, *, links: bool) -> Iterator[tuple[int, s
 def _links(envelope: Any, url: str) -> Iterator[str]:
     try:
         page = envelope["Payload-Metadata"]["HTTP-Response-Metadata"]["HTML-Metadata"]
-        base = urljoin(url, str(page.get("Head", {}).get("Base", "")))
+        base = join_url(url, str(page.get("Head", {}).get("Base", "")))
         found = [
             str(link["url"])
             for link in page.get("Links", ())
@@ -44,7 +44,4 @@ def _links(envelope: Any, url: str) -> Iterator[str]:
     except (KeyError, TypeError, AttributeError, ValueError):
         return
     for link in found:
-        try:
-            yield urljoin(base, link)
-        except ValueError:  # a host in broken brackets
-            continue
+        yield join_url(base, link)

@@ -9,10 +9,11 @@ fewer than those in which they differ.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Protocol
-from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
+
+from thresher.core.url import split_url
 
 Pair = tuple[str, str]
 MIN_OWN = 0.02
@@ -65,5 +66,5 @@ def _share_site_text(
 
 
 def _host(url: str) -> str:
-    parts = urlsplit(url)
-    return parts.netloc.lower() if parts.scheme in {"http", "https"} else ""
+    parts = split_url(url)
+    return parts.authority.lower() if parts.scheme in {"http", "https"} else ""

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO, NamedTuple
-from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from thresher.core import InputError
+from thresher.core.url import split_url
 from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
@@ -330,10 +330,7 @@ def _in_domains(urls: Sequence[Any], condition: Condition) -> Any:
 
 
 def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
+    return split_url(url).host
 
 
 def _weights(documents: pa.Table, name: str) -> FloatArray:

@@ -20,15 +20,16 @@ from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
 from typing import BinaryIO
 
+from isal import isal_zlib
+
 from thresher.core import CorruptData, RecordRef
 from thresher.core.surt import surt
+from thresher.storage.warc.compression import REPEATABLE_LEVEL
 from thresher.storage.warc.exchange_records import EPOCH, target_uri
 from thresher.storage.warc.index_lines import IndexLines
 from thresher.storage.warc.records import ArchivedRecord
 from thresher.storage.warc.revisit import REVISIT, REVISIT_MIME, Revisit
 
-LEVEL = 6
-"""zlib's own default: an index is small beside its WARC file."""
 _GZIP = 31
 """How zlib is told to write gzip, with the widest window."""
 MAX_VALIDATOR_LENGTH = 256
@@ -176,7 +177,7 @@ def format_line(row: CdxjRow) -> str:
 
 def write(path: Path, lines: IndexLines) -> None:
     """Write the lines, in the order of their bytes, as gzip. The same lines give the same bytes."""
-    packer = zlib.compressobj(LEVEL, wbits=_GZIP)
+    packer = isal_zlib.compressobj(REPEATABLE_LEVEL, wbits=_GZIP)  # every Python may bring another zlib
     with path.open("wb") as file:
         for line in lines:
             file.write(packer.compress(f"{line}\n".encode()))

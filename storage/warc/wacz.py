@@ -7,7 +7,6 @@
 4. No clock goes in: the same files give the same bytes. Memory is bounded, whatever their size.
 """
 
-import gzip
 import hashlib
 import json
 import re
@@ -18,10 +17,11 @@ from types import TracebackType
 from typing import Any, Self
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
+from thresher.storage.warc.compression import gzip_member
+
 VERSION = "1.1.1"
 LINES = 1024
 """Lines of an index in one gzip member, as py-wacz writes it."""
-LEVEL = 6
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a ZIP file can express."""
 NOT_IN_A_NAME = re.compile(r"[^-a-z0-9._]")
@@ -74,7 +74,7 @@ class WaczWriter:
         with spool.open("wb") as file:
             rest = iter(lines)
             while block := list(islice(rest, LINES)):
-                member = gzip.compress("".join(block).encode(), LEVEL, mtime=0)
+                member = gzip_member("".join(block).encode())
                 place = {"offset": offset, "length": len(member), "digest": _sha256(member)}
                 where.append(f"{block[0].partition('{')[0].strip()} {json.dumps(place)}\n")
                 file.write(member)

@@ -27,6 +27,10 @@ _REASONS: dict[str, FailureReason] = {
     "self_signed": "tls_self_signed",
     "wrong_host": "tls_wrong_host",
 }
+_CIPHERS = "@SECLEVEL=2:ECDH+AESGCM:ECDH+CHACHA20:ECDH+AES:DHE+AES:!aNULL:!eNULL:!aDSS:!SHA1:!AESCCM"
+"""CPython's own choice. Debian's CPython takes OpenSSL's, with TLS 1.0; CPython 3.13 refuses certificates that others
+take (VERIFY_X509_STRICT). Whether a site can be crawled must not depend on that.
+"""
 _OLD_VERSIONS = "DEFAULT:@SECLEVEL=0"
 _OPENSSL = re.compile(
     r"(?:(?P<exchange>(?:ECDHE|DHE|ECDH|DH|PSK|SRP|ADH|AECDH)(?:-(?:RSA|ECDSA|DSS|PSK))?)-)?"
@@ -59,6 +63,7 @@ class TlsContexts:
                 context.load_verify_locations(cadata=authority)
         elif verify:
             context = ssl.create_default_context()
+            context.verify_flags = ssl.VerifyFlags.VERIFY_X509_TRUSTED_FIRST
         else:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.check_hostname = False
@@ -66,6 +71,9 @@ class TlsContexts:
         if old_versions:
             context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
             context.set_ciphers(_OLD_VERSIONS)
+        elif context is not self._custom:
+            context.minimum_version = ssl.TLSVersion.TLSv1_2
+            context.set_ciphers(_CIPHERS)
         context.set_alpn_protocols(["h2", "http/1.1"] if h2 else ["http/1.1"])
         return context
 

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from urllib.parse import urlsplit
 
 from thresher.core import InputError
+from thresher.core.url import split_url
 from thresher.storage.commoncrawl.file_names import subset
 from thresher.storage.commoncrawl.index.row import CrawlIndexRow
 from thresher.storage.commoncrawl.index.span import Span, domain_spans, merge_spans, prefix_span
@@ -111,10 +111,7 @@ def _without_scheme(url: str) -> str:
 
 def _names(url: str) -> Iterator[str]:
     """Yield the host of a URL and the names above it."""
-    try:
-        host = urlsplit(url).hostname or ""
-    except ValueError:
-        return
+    host = split_url(url).host
     while host:
         yield host
         _, _, host = host.partition(".")

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import BinaryIO
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from thresher.core import InputError
+from thresher.core.url import split_url
 from thresher.storage.inputs.dumps.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
 from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
 from thresher.storage.warc.exchange_records import Fact
@@ -202,11 +203,8 @@ def _parse_wiki(head: bytes, name: str) -> _Wiki:
 
 def _host(url: str) -> str:
     """Return the host of an HTTP URL; return `""` if `url` is not one."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    return (parts.hostname or "") if parts.scheme in ("http", "https") else ""
+    parts = split_url(url)
+    return parts.host if parts.scheme in ("http", "https") else ""
 
 
 def _prefix(main_page: str) -> str:
