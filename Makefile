@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # A lock lists all packages. With --no-deps no pip looks for others: pip 23 asks for `coverage[toml]` unpinned once a newer one exists.
 LOCKED  = --no-deps --require-hashes -r
+# Tests that need no server and no optional package.
+PURE    = tests/core tests/extract tests/filters tests/shards tests/test_pythons.py
 UV      = uv==0.13.9
 COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 LOCK    = $(COMPILE) pyproject.toml
@@ -17,7 +19,7 @@ QUICK = tests/core tests/extract tests/filters tests/shards --ignore=tests/shard
 	tests/crawler/robots tests/crawler/reading tests/crawler/wire tests/crawler/scheduling tests/pipeline/commands \
 	tests/pipeline/terminal tests/end_to_end/test_main_job.py
 
-.PHONY: demo test test-quick test-slow check audit docs bench lock clean
+.PHONY: demo test test-quick test-pure test-slow check audit docs bench lock clean
 
 demo: $(VENV)/demo.stamp             ## the main job, offline, on a small web made here
 	$(BIN)/python -m demo
@@ -27,6 +29,9 @@ test: $(VENV)/test.stamp $(VENV)/chromium.stamp $(VENV)/deploy.stamp  ## the who
 
 test-quick: $(VENV)/test.stamp       ## a minute's worth of the suite: the pure packages, and the main job; what failed last comes first
 	$(BIN)/python -m pytest -m "not slow" --failed-first $(QUICK)
+
+test-pure: $(VENV)/pure.stamp        ## extraction, filters and shards; another Python: make test-pure PYTHON=python3.13 VENV=build/python3.13
+	$(BIN)/python -m pytest -m "not slow" $(PURE)
 
 test-slow: $(VENV)/test.stamp $(VENV)/chromium.stamp $(VENV)/deploy.stamp  ## what `make test` leaves out; property tests with random examples, or with those of SEED
 	$(BIN)/python -m pytest -m slow
@@ -57,6 +62,7 @@ lock:                               ## resolve again: requirements*.lock
 	$(LOCK) --all-extras -o requirements-test.lock
 	$(LOCK) --extra plot --extra build -c requirements-test.lock -o requirements.lock
 	$(LOCK) --extra datasketch --extra extract-trafilatura --extra plot --extra postgres --extra ray --extra render --extra signals --extra telemetry --extra build -c requirements-test.lock -o requirements-all.lock
+	$(COMPILE) --group pyproject.toml:pure -c requirements-test.lock -o requirements-pure.lock
 	$(COMPILE) --group pyproject.toml:audit -o requirements-audit.lock
 	$(COMPILE) --group pyproject.toml:deploy -o requirements-deploy.lock
 
@@ -72,6 +78,10 @@ $(VENV)/demo.stamp: requirements.lock pyproject.toml
 
 $(VENV)/test.stamp: requirements-test.lock $(VENV)/demo.stamp
 	$(INSTALL) $(LOCKED) requirements-test.lock
+	touch $@
+
+$(VENV)/pure.stamp: requirements-pure.lock $(VENV)/demo.stamp
+	$(INSTALL) $(LOCKED) requirements-pure.lock
 	touch $@
 
 # A build must work offline: where the tools cannot be had, that is said.
