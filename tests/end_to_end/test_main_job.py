@@ -31,7 +31,7 @@ def job(web, tmp_path_factory):
     directory = tmp_path_factory.mktemp("job")
     (directory / "thresher.toml").write_text(TOML)
     (directory / "seeds.txt").write_text("\n".join(web.seeds))
-    (directory / "tokenizer.json").write_text(tokenizer.load_tokenizer_file(None).json)
+    (directory / "tokenizer.json").write_text(tokenizer.load_tokenizer_file(None).json, "utf-8")
     user = CallingUser(directory)
     before = len(web.log)
     said = user.run(

@@ -129,11 +129,9 @@ def test_without_landlock_only_reading_escapes(tmp_path):
     kept = {escape.__name__ for escape in (*WRITES, *NETWORK, *PROCESSES, *MEMORY)}
     assert got & kept == set()
     assert got <= {escape.__name__ for escape in FILES}
-    assert {
-        "read_own_environment",
-        "read_own_memory_of_the_start",
-        "read_environment_of_keeper",
-    } & got == set()
+    assert {"read_own_environment", "read_own_memory_of_the_start"} & got == set()
+    if os.geteuid() == 0:  # or the process is the same user's as the one that keeps the secret
+        assert "read_environment_of_keeper" not in got
 
 
 @pytest.mark.parametrize(
@@ -185,6 +183,7 @@ def test_the_process_becomes_nobody_only_if_nobody_may_read_the_code():
     with TemporaryDirectory() as directory:
         shut, file = Path(directory), Path(directory, "module.py")
         file.touch()
+        file.chmod(0o644)
         shut.chmod(0o711)
         assert filesystem.is_world_readable([file, shut / "not-there"])
         shut.chmod(0o700)
