@@ -13,10 +13,11 @@ The caller decides which statements it obeys; `Rights.refusal` returns the first
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from thresher.core.product import PRODUCT_TOKEN
+from thresher.core.standards.moment import parse_moment
 
 DIRECTIVES = frozenset(
     ("noindex", "nofollow", "noarchive", "nosnippet", "noimageindex", "notranslate", "noai", "noimageai")
@@ -105,7 +106,7 @@ def _directives(value: str, at_ms: int) -> Iterator[str]:
 
 def _has_passed(date_text: str, at_ms: int) -> bool:
     """Return whether the date `date_text` had passed at `at_ms`; a date that cannot be read never has."""
-    for read in (datetime.fromisoformat, parsedate_to_datetime):
+    for read in (parse_moment, parsedate_to_datetime):
         try:
             date = read(date_text.strip())
         except (ValueError, OverflowError):

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from thresher.core.ip_address import is_special
+from thresher.core.standards.ip_address import is_special
 from thresher.filters.signals.pseudonyms import RESERVED_COUNTRY, RESERVED_IBAN
 from thresher.filters.top_level import top_level_domains
 

@@ -16,7 +16,7 @@ from ipaddress import ip_address
 from typing import BinaryIO, cast
 
 from thresher.core import Failure, InputError, failure_boundary
-from thresher.core.ip_address import format_address
+from thresher.core.standards.ip_address import format_address
 from thresher.storage.inputs.decompression import decompress
 from thresher.storage.inputs.entry import (
     DAMAGE,

@@ -28,7 +28,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from thresher.core import Capture, InputError
 from thresher.core.capture import Truncation
-from thresher.core.ip_address import format_address
+from thresher.core.standards.ip_address import format_address
 from thresher.storage.warc.capture_metadata import CaptureMetadata
 from thresher.storage.warc.capture_metadata import encode as encode_metadata
 from thresher.storage.warc.dropped import WARC_FIELDS, DroppedPage

@@ -17,6 +17,7 @@ from typing import BinaryIO, NamedTuple
 from fastwarc.warc import HeaderMap, WarcRecord
 
 from thresher.core import Failure, InputError, RecordRef, failure_boundary
+from thresher.core.standards.moment import parse_moment
 from thresher.storage.store import Store
 from thresher.storage.warc.dropped import DROPPED, WARC_FIELDS
 from thresher.storage.warc.dropped import decode as dropped
@@ -264,7 +265,7 @@ def _revisit(head: HeaderMap) -> Revisit | None:
             profile=profile,
             refers_to=_unbracketed(_value(head, "WARC-Refers-To")),
             uri=uri,
-            date_ms=(datetime.fromisoformat(date) - EPOCH) // timedelta(milliseconds=1),
+            date_ms=(parse_moment(date) - EPOCH) // timedelta(milliseconds=1),
             digest=_value(head, "WARC-Payload-Digest"),
             sha256=_value(head, PAYLOAD_SHA256),
         )

@@ -1,8 +1,8 @@
 """The guard's addresses: which IP addresses may be contacted.
 
 1. An address that is not globally reachable is blocked: private, loopback, link-local, shared, multicast, reserved and
-   unspecified (IANA's special-purpose registries, `core.ip_address`). Of IPv6 only global unicast is public (2000::/3,
-   RFC 4291 and IANA's registry of it): so whatever is set apart elsewhere is blocked before anybody lists it.
+   unspecified (IANA's special-purpose registries, `core.standards.ip_address`). Of IPv6 only global unicast is public
+   (2000::/3, RFC 4291 and IANA's registry): so whatever is set apart elsewhere is blocked before anybody lists it.
 2. An IPv6 address that stands for an IPv4 address is judged as that one: mapped (RFC 4291, section 2.5.5.2) and NAT64
    (RFC 6052, section 2.1). One that tunnels to an IPv4 address is judged as both: 6to4 (RFC 3056).
 3. The addresses where clouds answer questions about a machine (its keys, its user data) are blocked, even one that
@@ -24,7 +24,7 @@ from ipaddress import (
 )
 
 from thresher.core import InputError
-from thresher.core.ip_address import is_special, mapped_address
+from thresher.core.standards.ip_address import is_special, mapped_address
 
 Network = IPv4Network | IPv6Network
 

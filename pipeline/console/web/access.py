@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from thresher.core import InputError
-from thresher.core.ip_address import mapped_address
+from thresher.core.standards.ip_address import mapped_address
 
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 COOKIE = "thresher_console"

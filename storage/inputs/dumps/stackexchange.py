@@ -18,7 +18,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import partial
 from html import escape
 from itertools import groupby
@@ -28,6 +28,7 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 import zstandard
 
 from thresher.core import Failure, InputError, failure_boundary
+from thresher.core.standards.moment import parse_moment
 from thresher.storage.inputs.dumps.elements import BROKEN_XML, TOO_LONG, Element, elements, parse, parse_head
 from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
 
@@ -274,7 +275,7 @@ def _unpacked(post: _Post) -> str:
 
 def _milliseconds(written: str) -> int:
     try:
-        when = datetime.fromisoformat(written).replace(tzinfo=UTC)
+        when = parse_moment(written).replace(tzinfo=UTC)
     except ValueError:
         return 0
     return max(0, round(when.timestamp() * 1000))

@@ -19,6 +19,7 @@ from typing import Any
 from urllib.parse import quote
 
 from thresher.core import InputError
+from thresher.core.standards.moment import parse_moment
 from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
 from thresher.storage.warc.exchange_records import EPOCH, Fact, target_uri
 
@@ -189,7 +190,7 @@ def milliseconds(value: object) -> int:
         value = f"{value[:8]}T{value[8:]}"
     if isinstance(value, str) and not value.isdecimal():
         try:
-            moment = datetime.fromisoformat(value.strip().removesuffix(" UTC"))
+            moment = parse_moment(value.strip().removesuffix(" UTC"))
         except ValueError:
             return 0
     elif isinstance(value, datetime):
@@ -287,7 +288,7 @@ def _fetched(cells: Mapping[str, Any], names: tuple[str, ...]) -> int:
 def _iso(text: str) -> str:
     """Return `text` unchanged if it is a date in ISO 8601; return `""` for any other text."""
     try:
-        datetime.fromisoformat(text)
+        parse_moment(text)
     except ValueError:
         return ""
     return text

@@ -4,7 +4,13 @@ from random import Random
 
 import pytest
 
-from thresher.core.ip_address import _NOT_PUBLIC, _RANGES, format_address, is_special, mapped_address
+from thresher.core.standards.ip_address import (
+    _NOT_PUBLIC,
+    _RANGES,
+    format_address,
+    is_special,
+    mapped_address,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +63,7 @@ def test_a_mapped_address_is_written_in_one_way():
 
 def test_addresses_are_written_and_judged_alike_by_every_python():
     chance = Random(28)
-    addresses = [IPv4Address(chance.getrandbits(32)) for _ in range(2_000)]
+    addresses: list[IPv4Address | IPv6Address] = [IPv4Address(chance.getrandbits(32)) for _ in range(2_000)]
     addresses += [
         IPv6Address(chance.getrandbits(128) >> chance.choice((0, 0, 3, 32, 80, 96, 120)))
         for _ in range(2_000)
