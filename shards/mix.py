@@ -192,7 +192,7 @@ def wanted_amounts(mix: Mix, most: Sequence[int]) -> tuple[list[int], list[str]]
 
     `most` is what the documents of each source have at most, with repeats.
     """
-    total = sum(source.share for source in mix.source)
+    total = math.fsum(source.share for source in mix.source)
     shares = [source.share / total for source in mix.source]
     limits = [
         min(amount, source.cap if source.cap is not None else amount)

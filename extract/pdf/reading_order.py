@@ -8,6 +8,7 @@
    the same way, because it may have columns of its own.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -210,7 +211,7 @@ def _is_aligned(left: list[list[Line]], right: list[list[Line]]) -> bool:
 
 def _is_text(column: list[Line]) -> bool:
     words = sum(line.text.count(" ") + 1 for line in column) / len(column)
-    width = sum(line.right - line.left for line in column) / len(column)
+    width = math.fsum(line.right - line.left for line in column) / len(column)
     return words >= MIN_WORDS or (words < 1.5 and width >= WIDE * height(column))
 
 

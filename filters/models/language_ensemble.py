@@ -130,10 +130,13 @@ def unsure_answer(reading: Reading) -> tuple[str, float, float]:
 
 
 def combine(cld2: Vote, fast: Vote, bayes: Vote) -> dict[str, float]:
-    """Return the probability of each language that a model considers: the weighted geometric mean of the votes."""
+    """Return the probability of each language that a model considers: the weighted geometric mean of the votes.
+
+    Sums are exact, because `sum` of floats rounds otherwise since Python 3.12.
+    """
     votes, known = (cld2, fast, bayes), known_languages()
     sums = {
-        code: sum(
+        code: math.fsum(
             weight * math.log((1 - floor) * vote.get(code, 0.0) + floor if code in knows else UNKNOWN)
             for vote, knows, weight, floor in zip(votes, known, WEIGHTS, FLOORS, strict=True)
         )
@@ -141,7 +144,7 @@ def combine(cld2: Vote, fast: Vote, bayes: Vote) -> dict[str, float]:
     }
     best = max(sums.values(), default=0.0)
     weights = {code: math.exp(total - best) for code, total in sums.items()}
-    whole = sum(weights.values())
+    whole = math.fsum(weights.values())
     return {code: weight / whole for code, weight in weights.items()}
 
 
@@ -150,7 +153,7 @@ def mean(parts: list[str], votes: list[Shares]) -> dict[str, float]:
     shares: dict[str, float] = {}
     total = sum(len(part) for part, vote in zip(parts, votes, strict=True) if vote.shares)
     for part, vote in zip(parts, votes, strict=True):
-        whole = sum(vote.shares.values())
+        whole = math.fsum(vote.shares.values())
         for code, share in vote.shares.items():
             shares[code] = shares.get(code, 0.0) + share / whole * len(part) / total
     return shares

@@ -4,6 +4,7 @@ and its tokens. Then solve how often each document occurs.
 The results of the workers are read group by group, so memory does not grow with the number of documents.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -156,7 +157,7 @@ def solve(
     )
     rows, realised = candidates.counts(factors)
     row_firsts = np.cumsum(rows, axis=0) - rows
-    share = sum(source.share for source in mix.source)
+    share = math.fsum(source.share for source in mix.source)
     return Selection(
         order=Order(rows=tuple(rows.sum(axis=0).tolist()), seed=seed),
         tasks=tuple(
