@@ -7,7 +7,8 @@ elsewhere: in the place of a port, or of a path. So a text that does not read as
 import re
 
 _ADDRESS = re.compile(
-    r"[A-Za-z][A-Za-z0-9+.-]*+://(?:[A-Za-z0-9._-]*+|\[[0-9A-Fa-f:.]*+\])(?::\d*+)?(?:/[^\s?#@:]*+)?"
+    r"[A-Za-z][A-Za-z0-9+.-]*+://(?:[A-Za-z0-9._-]*+|\[[0-9A-Fa-f:.]*+\])(?::\d*+)?(?:/[^\s?#@:]*+)?",
+    re.ASCII,
 )
 _WORD_OR_PATH = re.compile(r"(?:[a-z0-9+]++:)?[\w./-]*+", re.ASCII)
 """A word or a path, perhaps behind a scheme, such as `file:data`."""
@@ -15,7 +16,8 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}+:")
 _USERINFO = re.compile(r"(?<=[A-Za-z0-9]:)(?://[^/\s]*@|/(?!/)\S*@)")
 """Credentials in the authority of an address; if a slash is missing, anything before an `@`."""
 _SECRET_PARAMETERS = re.compile(
-    r"(?i)(?<=[?&;])((?:\w*(?:pass|secret|token)\w*|pwd|auth|signature|x-amz-signature|key|api_?key)=)[^&\s\"']*+"
+    r"(?i)(?<=[?&;])((?:\w*(?:pass|secret|token)\w*|pwd|auth|signature|x-amz-signature|key|api_?key)=)[^&\s\"']*+",
+    re.ASCII,
 )
 
 

@@ -92,7 +92,7 @@ def optional_rule(holds: Callable[[Any], object], wording: str) -> Check:
 
 def parse_size(text: str) -> int:
     """Return the bytes of a size such as `10MiB` or `500 kB`. Raise `ValueError` for anything else."""
-    match = re.fullmatch(r"\s*+(\d{1,15}+(?:\.\d{1,15}+)?)\s*+([A-Za-z]*+)\s*+", text)
+    match = re.fullmatch(r"\s*+([0-9]{1,15}+(?:\.[0-9]{1,15}+)?)\s*+([A-Za-z]*+)\s*+", text)
     if not match or match[2].upper() not in UNITS:
         raise ValueError(f"{text!r} is not a size such as 10MiB")
     return int(float(match[1]) * UNITS[match[2].upper()])

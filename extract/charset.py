@@ -48,7 +48,7 @@ ENCODINGS = {
 The entries for iso8859-N and cpN (windows-N) follow from their names. Python's shift_jis, euc_kr, big5 and gbk lack
 characters that the standard's tables have and that pages use.
 """
-NATIONAL = re.compile(r"(iso8859-|cp)(\d+)")
+NATIONAL = re.compile(r"(iso8859-|cp)(\d+)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 """A language tag (BCP 47) as it is written on pages."""
 _LICENSE = re.compile(
     r"(?:https?:)?(//(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/[a-z+-]{1,20}(?:/\d\.\d)?)",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 
 

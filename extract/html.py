@@ -13,12 +13,14 @@ from functools import partial
 import ada_url
 from lxml import etree
 
+from thresher.core.unicode14 import original
 from thresher.extract.bounds import LONGEST, exceeded_bound
 from thresher.extract.charset import DecodedText
 from thresher.extract.engines.page_engine import EngineFacts, PageEngine
 from thresher.extract.extraction import Extraction
 from thresher.extract.facts.page_facts import PageFacts, complete_facts, read_page_facts
 from thresher.extract.late_parts import move_late_parts
+from thresher.extract.later_characters import known_page
 from thresher.extract.page import content, page_reader, unseen
 from thresher.extract.page.boxes import MAX_ELEMENTS, Block, MetadataElement, ParsedPage
 from thresher.extract.page.page_kind import PageKind
@@ -65,7 +67,7 @@ def _extract(
 ) -> Extraction | Skip:
     text, body = (html, html.encode(errors="replace")) if isinstance(html, str) else (html.text, html.utf8)
     # NUL would end the page in the parser, which is written in C. A lone surrogate has no bytes in UTF-8.
-    body = body.replace(b"\0", b"")
+    body = known_page(body.replace(b"\0", b""))
     if not body or body.isspace():
         return Skip(reason="empty_body")
     if (reason := exceeded_bound(text)) is not None:
@@ -88,6 +90,7 @@ def _extract(
         text, facts, kind = _own_text(page, shown, facts, url, write)
         found = EngineFacts()
     page.release()
+    text = original(text)
     if not text.strip():
         return Skip(reason="no_text")
     stated = {
@@ -102,14 +105,14 @@ def _extract(
         text=text,
         extractor=EXTRACTOR if engine is None else engine.name,
         route=kind,
-        title=stated["title"][0],
-        author=stated["author"][0],
-        date=stated["date"][0],
+        title=original(stated["title"][0]),
+        author=original(stated["author"][0]),
+        date=original(stated["date"][0]),
         fact_sources="; ".join(f"{name}: {source}" for name, (value, source) in stated.items() if value),
         declared_language=facts.language,
-        license=facts.license,
-        canonical_url=facts.canonical_url,
-        metas=facts.metas,
+        license=original(facts.license),
+        canonical_url=original(facts.canonical_url),
+        metas=tuple((name, original(content)) for name, content in facts.metas),
     )
 
 
@@ -149,6 +152,7 @@ def _resolver(metadata: Iterable[MetadataElement], url: str) -> Callable[[str], 
 
 
 def _join(base: str, target: str) -> str:
+    target = original(target)
     try:
         return str(ada_url.join_url(base, target)) if base else str(ada_url.URL(target).href)
     except ValueError:

@@ -32,7 +32,7 @@ MAX_POLICY_LENGTH = 2_000
 """Characters of a policy's URL at most."""
 
 _SYNONYMS = {"none": ("noindex", "nofollow"), "nocache": ("noarchive",)}
-_NAMED = re.compile(r"\s*([\w-]+)\s*:\s*(.*)", re.DOTALL)
+_NAMED = re.compile(r"\s*([\w-]+)\s*:\s*(.*)", re.DOTALL | re.ASCII)
 _WITH_VALUE = frozenset((EXPIRED, "max-snippet", "max-image-preview", "max-video-preview"))
 _WEEKDAY = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\s*,", re.IGNORECASE)
 

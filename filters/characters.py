@@ -1,8 +1,9 @@
 """Classes of characters that rules count: marks that end a sentence, and punctuation."""
 
 import re
-import unicodedata
 from functools import cache
+
+from thresher.core.unicode14 import category
 
 _TERMINALS = (
     "\u0021\u002e\u003f\u0589\u061d-\u061f\u06d4\u0700-\u0702\u07f9\u0837\u0839\u083d-\u083e\u0964-\u0965\u104a-\u104b"
@@ -52,9 +53,9 @@ def has_letter(token: str) -> bool:
 @cache
 def is_symbol(character: str) -> bool:
     """Return whether a character is a symbol such as ©, an arrow or an emoji (Unicode category So)."""
-    return unicodedata.category(character) == "So"
+    return category(character) == "So"
 
 
 def is_punctuation(token: str) -> bool:
     """Return whether all characters of a token are of a Unicode category of punctuation (P)."""
-    return all(unicodedata.category(character)[0] == "P" for character in token)
+    return all(category(character)[0] == "P" for character in token)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from thresher.core.unicode14 import original
 from thresher.filters.characters import SENTENCE_TERMINALS, has_letter, is_punctuation, is_word
 from thresher.filters.tokens.english_tokens import ENGLISH
 from thresher.filters.tokens.token_scheme import TokenScheme
@@ -121,8 +122,8 @@ class Lexicon(dict[str, int]):
         return self._tokens.get(token, -1)
 
     def token_texts(self, tokens: IntArray) -> list[str]:
-        """Return the texts of tokens, given their numbers."""
-        return [self._texts[number] for number in tokens.tolist()]
+        """Return the texts of tokens, given their numbers, as they were before `core.unicode14.known`."""
+        return [original(self._texts[number]) for number in tokens.tolist()]
 
     def _add_token(self, text: str) -> int:
         number = self._tokens[text] = len(self._texts)

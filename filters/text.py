@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from thresher.core import Edit
+from thresher.core.unicode14 import known
 from thresher.filters import edits as text_edits
 from thresher.filters import lexicon as columns
 from thresher.filters.characters import is_word
@@ -50,6 +51,13 @@ class AnalyzedText:
     license: str = ""
     """URL of the licence that the page's markup states, or empty."""
 
+    @cached_property
+    def known(self) -> str:
+        """The text as `core.unicode14.known` returns it, for what depends on letters, digits or case. Its places are
+        those of `text`.
+        """
+        return known(self.text)
+
     def edited(self, edits: Sequence[Edit]) -> "AnalyzedText":
         """Return the edited text, in the same language. Raise `ValueError` if the edits do not fit the text."""
         last = self.__dict__.get("_last_edited")
@@ -67,7 +75,7 @@ class AnalyzedText:
         lexicon = self._counts.lexicon
         numbers = (
             lexicon.tokens(lexicon.rows(lexicon.numbers(_spaced(piece).split())))
-            for piece in pieces(self.text)
+            for piece in pieces(self.known)
         )
         return [text for some in numbers for text in lexicon.token_texts(some)]
 
@@ -84,16 +92,16 @@ class AnalyzedText:
 
     @cached_property
     def _plain_words(self) -> list[str]:
-        return words(self.text.lower())
+        return words(self.known.lower())
 
     def _plain_pieces(self) -> Iterator[list[str]]:
-        start = 0
-        while start < len(self.text):
+        text, start = self.known, 0
+        while start < len(text):
             end = start + MAX_PLAIN
             # A word that lies across the end of a piece belongs to the next one, unless it is endless.
-            space = self.text.rfind(" ", start + MAX_PLAIN // 2, end) if end < len(self.text) else -1
+            space = text.rfind(" ", start + MAX_PLAIN // 2, end) if end < len(text) else -1
             end = end if space < 0 else space
-            yield words(self.text[start:end].lower())
+            yield words(text[start:end].lower())
             start = end
 
     @property
@@ -155,7 +163,7 @@ class AnalyzedText:
             yield known.rows, known.lengths
             return
         lexicon = current_lexicon(self._scheme)
-        for piece in pieces(self.text):
+        for piece in pieces(self.known):
             runs = list(map(str.split, _spaced(piece).split("\n")))
             yield lexicon.rows(lexicon.numbers(list(chain.from_iterable(runs)))), list(map(len, runs))
 
@@ -191,18 +199,18 @@ class AnalyzedText:
             return self._counts_by_piece()
         before: _Counts | None = self.__dict__.get("_counts_before")
         if before is not None and before.lines is not None:
-            lines = before.lines.those_of(self.text)
+            lines = before.lines.those_of(self.known)
             if lines is not None:
                 return _Counts(lexicon=before.lexicon, totals=_totals(lines.rows), lines=lines)
         lexicon = current_lexicon(self._scheme)
-        lines = _Lines.of(self.text, lexicon)
+        lines = _Lines.of(self.known, lexicon)
         return _Counts(lexicon=lexicon, totals=_totals(lines.rows), lines=lines)
 
     def _counts_by_piece(self) -> "_Counts":
         lexicon = first = current_lexicon(self._scheme)
         totals = [0] * len(columns.COLUMNS)
         numbered: list[IntArray] = []
-        for piece in pieces(self.text):
+        for piece in pieces(self.known):
             is_numbered = sum(map(len, numbered)) >= MAX_NUMBERED
             if is_numbered:
                 lexicon = current_lexicon(self._scheme)  # another one if the first is full

@@ -6,15 +6,16 @@
    word.
 3. The marks that Ethiopic and Tibetan put between words count as spaces.
 
-`WORDS_VERSION` names these rules and the Unicode tables of the interpreter. It belongs in every recipe that counts
-words. Rules count tokens, which are finer (`filters.word_tokens`).
+The functions take texts that `core.unicode14.known` returned. `WORDS_VERSION` names these rules and the version of
+Unicode. It belongs in every recipe that counts words. Rules count tokens, which are finer (`filters.word_tokens`).
 """
 
 import re
-import unicodedata
 from itertools import groupby
 
-WORDS_VERSION = f"words@2 unicode {unicodedata.unidata_version}"
+from thresher.core.unicode14 import VERSION, category
+
+WORDS_VERSION = f"words@2 {VERSION}"
 
 UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\u3005-\u3007\u3041-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
@@ -26,7 +27,7 @@ UNSPACED = (
 def _marks() -> str:
     """Return all combining marks as ranges of a character class. All of them lie in planes 0, 1 and 14."""
     places = (place for planes in (range(0x300, 0x20000), range(0xE0100, 0xE01F0)) for place in planes)
-    marks = [place for place in places if unicodedata.category(chr(place))[0] == "M"]
+    marks = [place for place in places if category(chr(place))[0] == "M"]
     runs = (list(run) for _, run in groupby(enumerate(marks), key=lambda pair: pair[1] - pair[0]))
     return "".join(f"{chr(run[0][1])}-{chr(run[-1][1])}" for run in runs)
 

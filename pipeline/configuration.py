@@ -36,7 +36,7 @@ FILE = "thresher.toml"
 PERMUTATIONS, MAX_PERMUTATIONS = 112, 10_000
 """Numbers in a signature, as `filters.dedup.signature` has them; a test holds the two together."""
 LANGUAGE = re.compile(r"[a-z]{2,3}")
-_SHAPE = re.compile(r"[1-9]\d{0,3}x[1-9]\d{0,3}")
+_SHAPE = re.compile(r"[1-9]\d{0,3}x[1-9]\d{0,3}", re.ASCII)
 
 
 def _is_contact(contact: str) -> bool:

@@ -38,7 +38,7 @@ _GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _LIST_ROOT = re.compile(
     r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+|<!doctype[^>]*+>\s*+|)*+"
-    r"<(?:[a-z]\w*+:)?(?:(urlset|sitemapindex|rss|feed)|rdf\b[^>]*purl\.org/rss/1\.0)\b",
+    r"<(?:[a-z][a-z0-9_]*+:)?(?:(urlset|sitemapindex|rss|feed)|rdf(?![a-z0-9_])[^>]*purl\.org/rss/1\.0)(?![a-z0-9_])",
     re.IGNORECASE | re.DOTALL,
 )
 _URLS = re.compile(r"(?>(?:\s*+https?://\S++[ \t]*+(?:[\r\n]|\Z))+)\s*+", re.IGNORECASE)

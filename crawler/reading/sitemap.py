@@ -38,13 +38,16 @@ _DEEPEST = 64
 
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _DECLARED = re.compile(rb"<\?xml[^<>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})[\"']")
-_TAG = re.compile(r"<(?:(/?)([A-Za-z_][\w.:-]{0,99})([^<>]*+)>|!--|!\[CDATA\[)")
+_TAG = re.compile(r"<(?:(/?)([A-Za-z_][A-Za-z0-9_.:\x80-\U0010ffff-]{0,99})([^<>]*+)>|!--|!\[CDATA\[)")
 _COMMENT_END, _CDATA_END = "-->", "]]>"
-_ATTRIBUTE = re.compile(r"""(?<![\w.:-])([\w.:-]{1,100}+)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')""")
-_ENTITY = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
+_ATTRIBUTE = re.compile(
+    r"""(?<![A-Za-z0-9_.:\x80-\U0010ffff-])([A-Za-z0-9_.:\x80-\U0010ffff-]{1,100}+)\s*+=\s*+(?:"([^"]*+)"|'([^']*+)')"""
+)
+_ENTITY = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _TIME = re.compile(
-    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?\s?(Z|[+-]\d\d:?\d\d)?)?)?)?"
+    r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})"
+    r"(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]{1,9})?)?\s?(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?)?"
 )
 _ENTRY_TAGS = frozenset({"url", "sitemap", "item", "entry"})
 _ROOTS = frozenset({"", "urlset", "sitemapindex"})

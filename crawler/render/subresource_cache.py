@@ -25,8 +25,8 @@ MAX_TTL_MS = 3_600_000
 DEFAULT_TTL_MS = 600_000
 
 _Key = tuple[str, str, str]
-_AGE = re.compile(r"\bmax-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
-_NEVER = re.compile(r"\b(?:no-store|no-cache|private)\b", re.IGNORECASE)
+_AGE = re.compile(r"\bmax-age\s*=\s*\"?(\d{1,9})", re.IGNORECASE | re.ASCII)
+_NEVER = re.compile(r"\b(?:no-store|no-cache|private)\b", re.IGNORECASE | re.ASCII)
 _CACHEABLE_VARY = frozenset({"", "accept-encoding", "origin"})
 _PERSONAL = frozenset({"authorization", "cookie"})
 SHARED_KINDS = frozenset({"script", "stylesheet"})

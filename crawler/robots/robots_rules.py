@@ -35,8 +35,8 @@ _TOKEN = re.compile(r"[A-Za-z_-]+")
 _DISALLOW = ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw")
 _USER_AGENT = ("user-agent", "useragent", "user agent")
 _SITEMAP = ("sitemap", "site-map")
-_NUMBER = re.compile(r"(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(?:[eE]\d{1,2})?")
-_RATE = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})(?:[eE]\d{1,2})?", re.ASCII)
+_RATE = re.compile(r"(\d{1,9})\s*/\s*(\d{1,9})\s*([smhd]?)", re.IGNORECASE | re.ASCII)
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 _FORMS = {(False, False): "d", (False, True): "D", (True, False): "a", (True, True): "A"}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from thresher.extract.later_characters import known_json
 from thresher.extract.page.boxes import MetadataElement
 
 MAX_JSON_LENGTH = 1_000_000
@@ -26,7 +27,7 @@ def read_nodes(elements: Iterable[MetadataElement]) -> Iterator[Node]:
     for element in elements:
         if element.tag == "script" and len(element.text) <= MAX_JSON_LENGTH:
             try:
-                yield from _nodes(json.loads(element.text, strict=False), DEEPEST_JSON)
+                yield from _nodes(json.loads(known_json(element.text), strict=False), DEEPEST_JSON)
             except (ValueError, RecursionError):
                 continue
 

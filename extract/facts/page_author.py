@@ -8,6 +8,7 @@ headline first. What software states where nobody has stated a name counts only 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from thresher.core.unicode14 import is_lower, known
 from thresher.extract.facts.json_ld import Node, names, names_by_id, of_article, of_type
 from thresher.extract.facts.stated import NOTHING, Stated
 from thresher.extract.references import unescape
@@ -191,7 +192,7 @@ def _statements(
 
 
 def _stated_names(text: str) -> Iterator[str]:
-    name = _BY.sub("", unescape(" ".join(text.split())[: MAX_STATEMENT_LENGTH + 1]))
+    name = _BY.sub("", known(unescape(" ".join(text.split())[: MAX_STATEMENT_LENGTH + 1])))
     if (
         0 < len(name) <= MAX_NAME_LENGTH
         and not _ADDRESS.search(name)
@@ -233,7 +234,7 @@ def _written_names(text: str, *, is_marked: bool = False) -> Iterator[str]:
             name
             and len(name) <= MAX_WRITTEN_NAME
             and len(words) <= 5
-            and (is_marked or not words[0][0].islower())
+            and (is_marked or not is_lower(words[0][0]))
             and not _NOT_NAMES.fullmatch(name)
             and not _PLACEHOLDER.fullmatch(name)
         ):

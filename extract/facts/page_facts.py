@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, groupby, islice, tee
 
+from thresher.core.unicode14 import known
 from thresher.core.url import join_url, split_url
 from thresher.extract.fact_formats import LANGUAGE, creative_commons
 from thresher.extract.facts import json_ld
@@ -301,4 +302,4 @@ def _canonical(elements: list[MetadataElement], meta: dict[str, str], url: str) 
 def _article_body(nodes: Sequence[json_ld.Node]) -> str:
     """Return the longest text of an article."""
     stated = [body for node in nodes if isinstance(body := node.get("articleBody"), str)]
-    return max(map(unescape, stated), key=len, default="")
+    return known(max(map(unescape, stated), key=len, default=""))

@@ -6,6 +6,7 @@ The <title> names page and site. What its headline, Open Graph or JSON-LD repeat
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from thresher.core.unicode14 import known
 from thresher.extract.facts.stated import NOTHING, Stated
 from thresher.extract.references import unescape
 
@@ -69,7 +70,7 @@ def choose_title(
 
 
 def _clean(text: str) -> str:
-    return " ".join(unescape(text).split())[:MAX_TITLE_LENGTH]
+    return " ".join(known(unescape(text)).split())[:MAX_TITLE_LENGTH]
 
 
 def _key(text: str) -> str:

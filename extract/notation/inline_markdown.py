@@ -8,10 +8,10 @@
 """
 
 import re
-import unicodedata
 from collections.abc import Callable
 from typing import NamedTuple
 
+from thresher.core.unicode14 import category
 from thresher.extract.notation import formulas
 
 EMPHASIS, STRONG, CODE, LINK = "\x10", "\x11", "\x12", "\x13"
@@ -147,7 +147,7 @@ def _is_flanking(outer: str, inner: str) -> bool:
 
 
 def _is_punctuation(character: str) -> bool:
-    return unicodedata.category(character)[0] in "PS"
+    return category(character)[0] in "PS"
 
 
 def _link_text(text: str) -> str:

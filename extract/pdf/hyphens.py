@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from thresher.core.unicode14 import is_lower
 from thresher.extract.pdf.page_text import HYPHEN
 
 SOFT = "\u00ad"
@@ -70,7 +71,7 @@ def join_hyphenated(line: str, following: str, lexicon: Lexicon) -> str | None:
 
 def _keeps(word: str, rest: str, lexicon: Lexicon) -> bool:
     """Return whether the hyphen between the two parts belongs to the word."""
-    if not rest[0].islower() or not word.isalpha():
+    if not is_lower(rest[0]) or not word.isalpha():
         return True
     first, second = word.lower(), rest.lower()
     if len(first) + len(second) > LONGEST or f"{first}{second}" in lexicon.words:

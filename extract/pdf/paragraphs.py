@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from thresher.core.unicode14 import is_lower
 from thresher.extract.pdf.hyphens import Lexicon, ends_hyphenated, join_hyphenated
 from thresher.extract.pdf.page_text import Line
 from thresher.extract.pdf.pdf_lines import height, is_right_to_left
@@ -118,7 +119,7 @@ def _continues(before: Paragraph, after: Paragraph, *, is_apart: bool) -> bool:
         return False
     is_elsewhere = after.page != before.page or after.top <= before.last_top
     is_same_size = before.height > 0 and SMALLER * before.height <= after.height <= before.height / SMALLER
-    if after.text[:1].islower():
+    if is_lower(after.text[:1]):
         return not is_apart or (is_elsewhere and is_same_size)
     if is_apart or not is_elsewhere or not is_same_size or _ITEM.match(after.text):
         return False

@@ -7,6 +7,7 @@ packets are small and few programs write them.
 
 import re
 
+from thresher.core.unicode14 import known, original
 from thresher.extract.fact_formats import LANGUAGE, creative_commons, day
 from thresher.extract.pdf.pdfium import PdfDocument
 from thresher.extract.pdf.quality import normal
@@ -83,5 +84,5 @@ def _items(packet: str, name: str) -> list[str]:
 
 
 def _clean_value(written: str) -> str:
-    found = " ".join(normal(written).split())[:LONGEST]
+    found = original(" ".join(normal(known(written)).split()))[:LONGEST]
     return "" if _FILE.fullmatch(found) or found.lower() in _NOTHING else found

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 
+from thresher.core.unicode14 import known, original
 from thresher.extract.pdf import furniture, pdf_facts
 from thresher.extract.pdf.bombs import is_bomb
 from thresher.extract.pdf.hyphens import SOFT, lexicon
@@ -137,7 +138,7 @@ def _page(sheet: PdfPage, image_share: float, objects: int) -> PdfPageText:
     words = sheet.words()
     if words is None:
         return PdfPageText(kind="beyond")
-    text = " ".join(word.text for word in words).replace(HYPHEN, "-")
+    text = known(" ".join(word.text for word in words)).replace(HYPHEN, "-")
     characters = sum(len(word.text) for word in words)
     if characters < MIN_PAGE_CHARACTERS and image_share >= MIN_SCAN_IMAGE_SHARE:
         return PdfPageText(kind="scanned")
@@ -145,7 +146,7 @@ def _page(sheet: PdfPage, image_share: float, objects: int) -> PdfPageText:
         return PdfPageText(kind="scanned" if objects >= MIN_DRAWN_OBJECTS else "blank")
     if is_garbled(text, unmapped=sum(word.unmapped for word in words) / len(words)):
         return PdfPageText(kind="garbled")
-    lines, rotated_text = build_lines(words)
+    lines, rotated_text = build_lines([word._replace(text=known(word.text)) for word in words])
     return PdfPageText(kind="text", lines=lines, rotated_text=rotated_text, height=sheet.height)
 
 
@@ -160,4 +161,4 @@ def _text(pages: Sequence[PdfPageText]) -> str:
     joined = (text.replace(HYPHEN, "-").replace(SOFT, "-") for text in join_continued(found, words))
     whole = (normal(paragraph).strip() for paragraph in joined)
     # A lone surrogate has no bytes in UTF-8.
-    return "\n\n".join(filter(None, whole)).encode(errors="replace").decode()
+    return original("\n\n".join(filter(None, whole))).encode(errors="replace").decode()

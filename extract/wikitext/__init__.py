@@ -14,6 +14,7 @@
 
 import re
 
+from thresher.core.unicode14 import known, original
 from thresher.extract.extraction import Extraction
 from thresher.extract.skip import Skip
 from thresher.extract.wikitext.blocks import build_blocks
@@ -42,7 +43,7 @@ def extract(payload: bytes, *, markdown: bool = False) -> Extraction | Skip:
     if len(payload) > LONGEST:
         return Skip(reason="too_large")
     text = payload.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
-    text = CONTROLS.sub("", text).removeprefix("\ufeff")
+    text = known(CONTROLS.sub("", text).removeprefix("\ufeff"))
     if not text.strip():
         return Skip(reason="empty_body")
     if is_redirect(text):
@@ -50,5 +51,5 @@ def extract(payload: bytes, *, markdown: bool = False) -> Extraction | Skip:
     text, kept = replace_literals(text, markdown=markdown)
     text = build_blocks(strip_inline_markup(resolve_templates(text), markdown=markdown), markdown=markdown)
     text = unescape_and_trim(text)
-    text = restore_literals(write_markdown(text) if markdown else text, kept).strip()
+    text = original(restore_literals(write_markdown(text) if markdown else text, kept).strip())
     return Extraction(text=text, extractor=EXTRACTOR, route="wikitext") if text else Skip(reason="no_text")

@@ -4,6 +4,7 @@ blanks.
 
 import re
 
+from thresher.core.unicode14 import known, upper
 from thresher.extract.notation import inline_markdown, superscripts
 from thresher.extract.references import unescape
 from thresher.extract.wikitext.marks import LINE_BREAK_MARK, REMOVED_MARK
@@ -101,7 +102,7 @@ def write_markdown(text: str) -> str:
 
 def unescape_and_trim(text: str) -> str:
     """Return the blocks with decoded entities and without superfluous blanks."""
-    text = unescape(text).replace("\xa0", " ").replace("\xad", "")
+    text = known(unescape(text)).replace("\xa0", " ").replace("\xad", "")
     return _EMPTY_LINES.sub("\n\n", text) if "\n\n\n" in text else text
 
 
@@ -123,7 +124,7 @@ def _variant(written: str) -> str:
 
 def _is_word(name: str) -> bool:
     """Return whether `__name__` is a word. Switches of MediaWiki are in capitals, or in a script without capitals."""
-    return name != name.upper() or name.startswith("_") or name.isdecimal()
+    return name != upper(name) or name.startswith("_") or name.isdecimal()
 
 
 def _with_breaks(text: str) -> str:

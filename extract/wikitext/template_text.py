@@ -6,6 +6,7 @@ A rule shows each argument at most once.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from thresher.core.unicode14 import upper
 from thresher.extract.notation.formulas import write_formula
 from thresher.extract.wikitext.marks import REMOVED_MARK
 
@@ -133,7 +134,7 @@ def century(call: TemplateCall) -> str:
 def ship(call: TemplateCall) -> str:
     """Show the name of a ship: `USS Tern (CV-12)`."""
     name, number = call.argument("1"), call.argument("2")
-    return f"{call.name.strip().upper()} {name}{f' ({number})' if number else ''}" if name else REMOVED_MARK
+    return f"{upper(call.name.strip())} {name}{f' ({number})' if number else ''}" if name else REMOVED_MARK
 
 
 def japanese(call: TemplateCall) -> str:
@@ -213,7 +214,7 @@ def if_function(call: TemplateCall) -> str:
 
 def capitalize_first(text: str) -> str:
     """Return the text with its first letter in upper case."""
-    return text[:1].upper() + text[1:]
+    return upper(text[:1]) + text[1:]
 
 
 def lowercase_first(text: str) -> str:

@@ -1,11 +1,11 @@
 """What recipes and reports say about deduplication. The modules that do it need NumPy; this one does not."""
 
-import unicodedata
+from thresher.core.unicode14 import VERSION
 
 SHINGLE_WORDS = 5
 SEED = 1
 """Of the permutations of a MinHash (`filters.dedup.signature`)."""
-UNITS_VERSION = f"repeat-units@1 unicode {unicodedata.unidata_version}"
+UNITS_VERSION = f"repeat-units@1 {VERSION}"
 """Names the rules of `filters.dedup.repeat_units`. Belongs in every recipe that compares units."""
 CUT_KINDS = ("paragraph", "line", "substring")
 """Names of the kinds of units that may be cut, by number."""
@@ -14,6 +14,6 @@ CUT_KINDS = ("paragraph", "line", "substring")
 def signature_version(permutations: int) -> str:
     """Return the name of the rules of `filters.dedup.signature`, which belongs in every recipe that signs texts."""
     return (
-        f"xxh128 of NFKC casefold; minhash@3 of {SHINGLE_WORDS} words, unicode {unicodedata.unidata_version}, "
+        f"xxh128 of NFKC casefold; minhash@3 of {SHINGLE_WORDS} words, {VERSION}, "
         f"{permutations} permutations, seed {SEED}"
     )

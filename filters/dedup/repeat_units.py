@@ -11,7 +11,6 @@
    forms and white space, as equal documents are.
 """
 
-import unicodedata
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from thresher.core.unicode14 import category
 from thresher.filters.dedup.signature import fold
 from thresher.filters.dedup.zsets import IntArray
 from thresher.filters.words import is_unspaced
@@ -256,9 +256,9 @@ def _characters() -> tuple[npt.NDArray[np.uint8], Hashes]:
 def _kind(character: str) -> int:
     if character.isspace():
         return _SPACE
-    category = unicodedata.category(character)[0]
-    if category == "M" or character in _EXTENDING:
+    kind = category(character)[0]
+    if kind == "M" or character in _EXTENDING:
         return _MARK
-    if category not in "LN":
+    if kind not in "LN":
         return _OTHER
     return _ALONE if is_unspaced(character) else _LETTER

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from thresher.core.unicode14 import category, known, original
 from thresher.filters.dedup.dedup_versions import SEED, SHINGLE_WORDS
 from thresher.filters.words import UNSPACED
 
@@ -127,7 +128,7 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     # Folding may leave letters and marks that compose.
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return original(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", known(text)).casefold()))
 
 
 def _hash(folded: str) -> bytes:
@@ -223,13 +224,13 @@ def _band_factors(count: int) -> HashArray:
 @lru_cache(maxsize=1)
 def _characters() -> tuple[npt.NDArray[np.uint8], Numbers]:
     """Return the class and the value of each code point."""
-    categories = (unicodedata.category(chr(point))[0] for point in range(_TABLE))
+    categories = (category(chr(point))[0] for point in range(_TABLE))
     kinds = {"L": _JOINED, "N": _JOINED, "M": _JOINED}
     classes = np.fromiter((kinds.get(each, _BESIDE) for each in categories), np.uint8, _TABLE)
     for first, last in re.findall(r"(.)-(.)", UNSPACED):
         block = classes[ord(first) : ord(last) + 1]
         block[block == _JOINED] = _ALONE
-        marks = [at for at in range(len(block)) if unicodedata.category(chr(ord(first) + at))[0] == "M"]
+        marks = [at for at in range(len(block)) if category(chr(ord(first) + at))[0] == "M"]
         block[marks] = _MARK
     classes[_TABLE - 1] = _BESIDE
     return classes, _values(np.arange(_TABLE, dtype=np.uint32), classes != _BESIDE)

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from thresher.core.unicode14 import known
 from thresher.filters.edits import keeping, stripped
 from thresher.filters.text import AnalyzedText, Finding
 
@@ -61,11 +62,11 @@ class Boilerplate:
     def __call__(self, text: AnalyzedText) -> Finding:
         """Remove the lines, and measure their share."""
         pattern = _pattern(self.phrases)
-        if pattern is None or pattern.search(text.text) is None:
+        if pattern is None or pattern.search(text.known) is None:
             return Finding(measurements={"boilerplate_lines": 0.0}, reason=None)
         kept: list[tuple[int, int]] = []
         count = start = 0
-        for line in text.text.split("\n"):
+        for line in text.known.split("\n"):
             if line.strip():
                 count += 1
             is_short = len(line.split(None, self.longest_line)) <= self.longest_line
@@ -82,5 +83,5 @@ class Boilerplate:
 
 @lru_cache(maxsize=8)
 def _pattern(phrases: tuple[str, ...]) -> re.Pattern[str] | None:
-    words = [re.escape(phrase).replace(r"\ ", r"[^\S\n]+") for phrase in phrases if phrase.strip()]
+    words = [re.escape(known(phrase)).replace(r"\ ", r"[^\S\n]+") for phrase in phrases if phrase.strip()]
     return re.compile("|".join(words), re.IGNORECASE) if words else None

@@ -64,7 +64,7 @@ class C4:
         if isinstance(found, str):
             return Finding(measurements={}, reason=found)
         kept, count = found
-        edits = stripped(text.text, tuple(_edits(text.text, kept)))
+        edits = stripped(text.text, tuple(_edits(text.known, kept)))
         edited = text.edited(edits)
         sentences = edited.sentences
         return Finding(
@@ -85,7 +85,7 @@ class C4:
         has_phrases = has_phrases or any(phrase in lower for phrase in POLICY)
         kept: list[tuple[int, int]] = []
         count = 0
-        for found in _LINE.finditer(text.text):
+        for found in _LINE.finditer(text.known):
             raw = found[0]
             stripped = raw.strip()
             if not stripped:

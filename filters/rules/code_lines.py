@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from thresher.core.unicode14 import known
 from thresher.filters.text import AnalyzedText, Finding
 
 MAX_LOOKED_AT = 200
@@ -40,7 +41,7 @@ class CodeLines:
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure the share of characters in lines of code."""
         total = sum(map(len, text.lines))
-        code = sum(len(line) for line in text.lines if _CODE.search(line[:MAX_LOOKED_AT]))
+        code = sum(len(line) for line in text.lines if _CODE.search(known(line[:MAX_LOOKED_AT])))
         share = code / max(total, 1)
         limits = ((share > self.most, "too_much_code"), (share < self.least, "too_little_code"))
         return Finding(

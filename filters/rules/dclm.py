@@ -62,7 +62,7 @@ class DclmQuality:
     def __call__(self, text: AnalyzedText) -> Finding:
         """Measure everything, and drop the document for the first exceeded limit."""
         runs = characters = with_letter = stop_words = 0
-        for piece in pieces(text.text):
+        for piece in pieces(text.known):
             found = piece.split()
             runs += len(found)
             characters += sum(map(len, found))
@@ -155,7 +155,7 @@ class DclmRepetition:
             limits += zip(
                 names, (most, most_characters), (name.removeprefix("dclm_") for name in names), strict=True
             )
-        words, lengths = numbered_words(text.text)
+        words, lengths = numbered_words(text.known)
         total = max(int(lengths.sum()), 1)
         tops, wanted = dict(self.top), dict((*self.top, *self.repeated))
         for found in islice(repeated_ngrams(words, lengths), max(wanted, default=1) - 1):

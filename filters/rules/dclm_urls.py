@@ -58,13 +58,13 @@ class DclmUrls:
 
     def __call__(self, text: AnalyzedText) -> Finding:
         """Count and remove the addresses; drop the document if nothing is left."""
-        hosts = list(_hosts(text.text)) if _begins_with_top_level(text.text) else []
+        hosts = list(_hosts(text.known)) if _begins_with_top_level(text.known) else []
         edits = removals(hosts)
-        edited = apply(text.text, edits)
+        edited = apply(text.known, edits)
         numbers = list(_ip_addresses(edited)) if edited.count(".") > 2 else []
         if numbers:
             edits = compose(edits, removals(numbers))
-            edited = apply(text.text, edits)
+            edited = apply(text.known, edits)
         breaks = [Edit(found.start() + 2, found.end()) for found in _BREAKS.finditer(edited)]
         edits = compose(edits, breaks) if breaks else edits
         return Finding(

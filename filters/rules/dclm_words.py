@@ -65,7 +65,7 @@ _MARK = re.compile(f"[{_EXTEND}]")
 
 def word_count(text: AnalyzedText) -> int:
     """Return the number of words of the first kind; in scripts without spaces, that of `filters.word_tokens`."""
-    return count_runs(text.text) if text.is_spaced else text.word_count
+    return count_runs(text.known) if text.is_spaced else text.word_count
 
 
 def count_runs(text: str) -> int:

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from thresher.core import Edit
+from thresher.core.unicode14 import original
 from thresher.filters.edits import keeping, stripped
 from thresher.filters.rules.dclm_words import DCLM_WORDS_VERSION, word_count
 from thresher.filters.text import ANALYSIS_VERSION, AnalyzedText, Finding
@@ -57,13 +58,13 @@ class RefinedWebLines:
         kept: list[tuple[int, int]] = []
         corrections: list[Edit] = []
         start = 0
-        for line in text.text.split("\n"):
+        for line in text.known.split("\n"):
             end = start + len(line)
             corrected = self._corrected(line)
             if corrected is not None:
                 kept.append((start, end))
                 if corrected != line:
-                    corrections.append(Edit(start, end, corrected))
+                    corrections.append(Edit(start, end, original(corrected)))
             start = end + 1
         edits = stripped(text.text, tuple(sorted((*keeping(text.text, kept, "\n"), *corrections))))
         words = word_count(text)

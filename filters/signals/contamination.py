@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from thresher.core.unicode14 import known
 from thresher.filters.text import AnalyzedText, Finding
 from thresher.filters.words import WORDS_VERSION, words
 
@@ -47,15 +48,15 @@ def benchmark_hashes(texts: Iterable[str], n: int) -> tuple[Hashes, int]:
 
     Raise `ValueError` if there are more than `MAX_NGRAMS`.
     """
-    known, batch, size, short = np.empty(0, np.uint64), [], 0, 0
+    hashes, batch, size, short = np.empty(0, np.uint64), [], 0, 0
     for text in texts:
-        found = ngram_hashes(words(text.lower()), n)
+        found = ngram_hashes(words(known(text).lower()), n)
         short += not len(found)
         batch.append(found)
         size += len(found)
         if size >= _BATCH:
-            known, batch, size = _merged(known, batch), [], 0
-    return _merged(known, batch), short
+            hashes, batch, size = _merged(hashes, batch), [], 0
+    return _merged(hashes, batch), short
 
 
 def _merged(known: Hashes, batch: Sequence[Hashes]) -> Hashes:

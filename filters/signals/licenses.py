@@ -340,7 +340,7 @@ class LicenseRule:
     def __call__(self, text: AnalyzedText) -> Finding:
         """Drop a document as `no_license` or `unwanted_license`."""
         marked = page_license(text.license)
-        stated = [each.license for each in statements(text.text)]
+        stated = [each.license for each in statements(text.known)]
         every = {*stated, *([marked] if marked else [])}
         unwanted = [name for name in every if not self.allows(name)]
         reason = "no_license" if not every else "unwanted_license" if unwanted else None

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from thresher.core.unicode14 import VERSION, category, known, original
 from thresher.filters.signals.fasttext_file import MAX_CHARACTERS
 from thresher.filters.signals.signal_settings import BucketEnds, PerplexityModel
 from thresher.filters.text import AnalyzedText, Finding
@@ -28,7 +29,7 @@ HEAD, MIDDLE, TAIL = 1, 2, 3
 """Buckets as they are measured, from low perplexity to high."""
 HEAD_PERCENTILE, MIDDLE_PERCENTILE = "30", "60"
 """Rows of a table of percentiles at which a bucket ends (CCNet's `PerplexityBucket`)."""
-PIECES_VERSION = f"ccnet@1 unicode {unicodedata.unidata_version}"
+PIECES_VERSION = f"ccnet@1 {VERSION}"
 """Names how a text is normalized before it is split into pieces."""
 _DIGIT = re.compile(r"\d")
 _MARKS: dict[int, int | str] = {
@@ -47,7 +48,7 @@ class _Characters(dict[int, int | str | None]):
 
     def __missing__(self, code: int) -> int | str | None:
         found: int | str | None = _MARKS.get(code, code)
-        kind = unicodedata.category(chr(code))
+        kind = category(chr(code))
         if kind == "Nd":
             found = "0"
         elif kind in {"Mn", "Cc"}:  # marks without a width; control characters, line feeds among them
@@ -64,7 +65,7 @@ def normalized(text: str) -> str:
     """Return a text on one line as CCNet's models read it: in lower case, without accents, digits as 0, punctuation in
     few forms, without control characters. Lines are joined without a space between them.
     """
-    return unicodedata.normalize("NFD", text.strip().lower()).translate(_CHARACTERS)
+    return original(unicodedata.normalize("NFD", known(text).strip().lower()).translate(_CHARACTERS))
 
 
 def piece_perplexity(
@@ -91,7 +92,7 @@ def normalized_lines(text: str) -> Iterator[str]:
 
 def model_lines(text: str) -> Iterator[str]:
     """Yield the lines of a text as a model reads them: words in lower case, digits as 0, spaces between."""
-    for line in text[:MAX_CHARACTERS].splitlines():
+    for line in known(text[:MAX_CHARACTERS]).splitlines():
         if found := words(_DIGIT.sub("0", line.lower())):
             yield " ".join(found)
 

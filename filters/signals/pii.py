@@ -65,7 +65,7 @@ class PiiMasking:
         remain.
         """
         counts = dict.fromkeys((f"pii_{kind}s" for kind in self.kinds), 0.0)
-        current, edits = text.text, tuple[Edit, ...]()
+        current, edits = text.known, tuple[Edit, ...]()
         for _ in range(MAX_SEARCHES):
             found = self.occurrences(current)
             for occurrence in found:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from thresher.core.unicode14 import known
 from thresher.filters.text import AnalyzedText, Finding
 from thresher.filters.words import WORDS_VERSION, words
 
@@ -23,7 +24,7 @@ LDNOOBW's `fr-CA-u-sd-caqc`."""
 def parse_list(lines: Iterable[str]) -> list[str]:
     """Return the entries of a list, sorted, each once."""
     entries = (line.strip() for line in lines)
-    return sorted({entry for entry in entries if entry and not entry.startswith("#") and words(entry)})
+    return sorted({entry for entry in entries if entry and not entry.startswith("#") and words(known(entry))})
 
 
 def encode_lists(lists: Mapping[str, Sequence[str]]) -> bytes:
@@ -42,11 +43,11 @@ class Phrases:
     @staticmethod
     def of(entries: Iterable[str]) -> "Phrases":
         """Return the phrases of a list."""
-        known = frozenset(tuple(words(entry.lower())) for entry in entries)
+        phrases = frozenset(tuple(words(known(entry).lower())) for entry in entries)
         lengths: dict[str, set[int]] = {}
-        for phrase in known:
+        for phrase in phrases:
             lengths.setdefault(phrase[0], set()).add(len(phrase))
-        return Phrases({first: tuple(sorted(each, reverse=True)) for first, each in lengths.items()}, known)
+        return Phrases({first: tuple(sorted(each, reverse=True)) for first, each in lengths.items()}, phrases)
 
     def count(self, found: Sequence[str]) -> int:
         """Return how many of the words `found` are in listed phrases. A word belongs to one phrase at most."""

@@ -28,7 +28,7 @@ class MemoryInspection:
 
     async def host_page(self, cursor: str = FIRST_PAGE, *, is_held: bool = False) -> HostPage:
         """As `Inspection.host_page`; the cursor is the number of hosts before the page."""
-        if not re.fullmatch(r"\d{0,18}", cursor):
+        if not re.fullmatch(r"[0-9]{0,18}", cursor):
             raise InputError(f"crawl 'in memory': {cursor[:40]!r} is no cursor of its hosts")
         first = int(cursor or "0")
         every = [host async for host in self.hosts()][first:]

@@ -57,7 +57,7 @@ _DROPPED_PARAMETERS = re.compile(
     r"|fbclid=|msclkid=|yclid=|twclid=|ttclid=|li_fat_id=|igshid="  # Meta, Microsoft, Yandex, X, TikTok, LinkedIn
     r"|mc_eid=|mc_cid=|mkt_tok=|_hsenc=|_hsmi=|oly_enc_id=|oly_anon_id=|vero_id="  # mailings; Firefox strips them too
     r")[^&]*",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 
 

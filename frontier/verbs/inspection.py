@@ -15,7 +15,7 @@ _SOME = 1_000  # hosts, or entries, of one call
 FIRST_PAGE = ""
 """The cursor of the first page of hosts."""
 _LEVELS: tuple[Literal["", "templates", "host", "domain"], ...] = ("", "templates", "host", "domain")
-_CURSOR = re.compile(r"(\d{1,3})-(\d{1,20})")
+_CURSOR = re.compile(r"(\d{1,3})-(\d{1,20})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,7 +139,7 @@ def parse_duration_ms(text: str) -> int:
     """Return a duration such as `90s`, `15m`, `1h` or `2d` in milliseconds. Raise `InputError` for anything else, and
     beyond `MAX_DAYS`.
     """
-    match = re.fullmatch(r"(\d{1,9})([smhd])", text)
+    match = re.fullmatch(r"([0-9]{1,9})([smhd])", text)
     if match is None:
         raise InputError(f"{text!r} is not a time; write it as 90s, 15m, 1h or 2d")
     seconds = int(match[1]) * SECONDS[match[2]]

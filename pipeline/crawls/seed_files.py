@@ -35,7 +35,7 @@ _TEXT = re.compile(
 )  # text has none of these; WHATWG, MIME Sniffing, section 5
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _HTML = re.compile(
-    r"\s*+(?:<!--.*?-->\s*+|)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+    r"\s*+(?:<!--.*?-->\s*+|)*+<(?:!doctype\s+html|html|head|body)(?![A-Za-z0-9_])", re.IGNORECASE | re.DOTALL
 )
 _PROBLEMS = {
     "cut_off": "its compression ends before its end",

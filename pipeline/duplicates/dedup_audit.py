@@ -12,7 +12,6 @@ Memory holds 15 kB a document of the sample; every table of documents is read on
 """
 
 import heapq
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -24,6 +23,7 @@ import pyarrow.compute as pc
 import xxhash
 
 from thresher.core import InputError
+from thresher.core.unicode14 import known, normalize
 from thresher.pipeline.configuration import DedupConfig
 from thresher.pipeline.duplicates.reference_shingles import reference_shingles
 from thresher.pipeline.duplicates.site_pairs import site_text_pairs
@@ -191,7 +191,7 @@ def _text(source: str, url: str, text: str) -> _Text:
     sketch = datasketch.MinHash(num_perm=PERMUTATIONS, seed=1)
     sketch.update_batch(encoded)
     hashes = np.unique(np.array([xxhash.xxh3_64_intdigest(shingle) for shingle in encoded], np.uint64))
-    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    folded = " ".join(known(normalize("NFKC", text)).casefold().split())
     digest = xxhash.xxh3_128_digest(folded.encode())
     return _Text(source, url, digest, hashes, datasketch.LeanMinHash(sketch))
 

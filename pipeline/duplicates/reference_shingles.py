@@ -5,8 +5,8 @@ this module shares no code with it but the list of scripts without spaces.
 """
 
 import re
-import unicodedata
 
+from thresher.core.unicode14 import category, known, normalize
 from thresher.filters.words import UNSPACED
 
 SHINGLE_WORDS = 5
@@ -16,9 +16,9 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 def reference_words(text: str) -> list[str]:
     """Return the words of a text, in order."""
     found, word, is_single = list[str](), "", False
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    folded = normalize("NFKC", known(normalize("NFKC", text)).casefold())
     for character in folded:
-        kind = unicodedata.category(character)[0]
+        kind = category(character)[0]
         if kind not in "LNM":
             found, word = _with(found, word), ""
             continue

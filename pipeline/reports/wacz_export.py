@@ -53,7 +53,7 @@ TITLE_SEARCH_BYTES = 256 << 10
 """Bytes of a page in which its title is searched."""
 MAX_TITLE_CHARACTERS = 500
 TITLE = re.compile(r"<title[^<>]{0,200}+>([^<]{0,5000}+)", re.IGNORECASE)
-WARC_SUFFIX = re.compile(r"\.warc(?:\.\w+)?$")
+WARC_SUFFIX = re.compile(r"\.warc(?:\.\w+)?$", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,9 +41,9 @@ STEP_NAME = "archive"
 STEP = f"{STEP_NAME}@1"
 RECIPE: dict[str, JSON] = {"format": "WARC/1.1"}
 INDEX_SUFFIX = ".cdxj.gz"
-WRITER_AND_SERIAL = re.compile(r"(.+)-(\d{5,})")
+WRITER_AND_SERIAL = re.compile(r"(.+)-(\d{5,})", re.ASCII)
 OFFSET_DIGITS = segments.DIGITS
-OFFSET = re.compile(rf"\d{{{OFFSET_DIGITS}}}")
+OFFSET = re.compile(rf"\d{{{OFFSET_DIGITS}}}", re.ASCII)
 """The offset in the name of a tail, behind the serial."""
 
 

@@ -8,7 +8,7 @@ from thresher.core import InputError
 FileKind = Literal["warc", "wat", "wet"]
 """Kinds of a crawl's files: the pages, their metadata, their texts."""
 SCHEME = "commoncrawl:"
-CRAWL = re.compile(r"CC-MAIN-\d{4}(?:-\d{2,4})?")
+CRAWL = re.compile(r"CC-MAIN-\d{4}(?:-\d{2,4})?", re.ASCII)
 FILE = re.compile(r"crawl-data/[A-Za-z0-9._/=-]+\.gz")
 SEGMENT = re.compile(r"/segments/([A-Za-z0-9._-]+)/")
 

@@ -36,7 +36,7 @@ from thresher.storage.store import Store
 
 MAX_RECORDS, MAX_BYTES = 100_000, 256 << 20
 Rest = Literal["more", "none"]
-RANGE = re.compile(r"(\d{12})-(\d{12})")
+RANGE = re.compile(r"(\d{12})-(\d{12})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,7 @@ LF_LINE = re.compile(rb"[^\r\n]*\n")
 CRLF_HEAD_END = re.compile(rb"\r\n\r\n")
 STATUS_LINE = re.compile(rb"(?:HTTP/\d(?:\.\d+)?|ICY)[ \t]+(\d{1,3})(?!\d)", re.IGNORECASE)
 """What browsers accept as a status line and FastWARC does not: `http/1.1 200`, `ICY 200 OK`."""
-MIME = re.compile(r"\s*([\w.+-]+/[\w.+-]+)")
+MIME = re.compile(r"\s*([\w.+-]+/[\w.+-]+)", re.ASCII)
 BLANK = b"\r\n\0 "
 
 

@@ -35,7 +35,8 @@ _OLD_VERSIONS = "DEFAULT:@SECLEVEL=0"
 _OPENSSL = re.compile(
     r"(?:(?P<exchange>(?:ECDHE|DHE|ECDH|DH|PSK|SRP|ADH|AECDH)(?:-(?:RSA|ECDSA|DSS|PSK))?)-)?"
     r"(?P<cipher>AES(?:128|256)|CAMELLIA(?:128|256)|ARIA(?:128|256)|CHACHA20-POLY1305|DES-CBC3|RC4|SEED)"
-    r"(?:-(?P<mode>GCM|CCM8?|CBC))?(?:-(?P<hash>SHA\d*|MD5))?"
+    r"(?:-(?P<mode>GCM|CCM8?|CBC))?(?:-(?P<hash>SHA\d*|MD5))?",
+    re.ASCII,
 )
 
 
@@ -114,7 +115,7 @@ def iana_cipher_name(name: str) -> str:
     if found is None:
         return name
     exchange = (found["exchange"] or "RSA").replace("-", "_")
-    cipher = re.sub(r"(AES|CAMELLIA|ARIA)(\d+)", r"\1_\2", found["cipher"]).replace("-", "_")
+    cipher = re.sub(r"(AES|CAMELLIA|ARIA)([0-9]+)", r"\1_\2", found["cipher"]).replace("-", "_")
     cipher = {"DES_CBC3": "3DES_EDE_CBC", "RC4": "RC4_128", "SEED": "SEED_CBC"}.get(cipher, cipher)
     mode = (found["mode"] or "").replace("CCM8", "CCM_8")
     if not mode and cipher[:3] in {"AES", "CAM", "ARI"}:

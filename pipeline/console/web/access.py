@@ -26,8 +26,10 @@ SESSION_S = 12 * 3600
 MIN_TOKEN = 16
 """Characters of the shortest token: 64 bits if it is made of random hexadecimal digits."""
 MAX_WHO = 200
-LOOPBACK_NAME = re.compile(r"(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?", re.IGNORECASE)
-_SESSION = re.compile(r"(\d{1,12})\.([0-9a-f]{32})\.([0-9a-f]{64})")
+LOOPBACK_NAME = re.compile(
+    r"(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?", re.IGNORECASE | re.ASCII
+)
+_SESSION = re.compile(r"(\d{1,12})\.([0-9a-f]{32})\.([0-9a-f]{64})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

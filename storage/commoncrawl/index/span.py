@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from thresher.core import InputError
 
-WWW = re.compile(r"^www\d*\.")
+WWW = re.compile(r"^www\d*\.", re.ASCII)
 """Prefix of a host that Common Crawl's keys leave out."""
 HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
 AFTER_HOST = ")", ":", ","

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from thresher.storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
 
-CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)", re.ASCII)
 
 
 class Head(NamedTuple):

@@ -46,7 +46,7 @@ LICENSES = (
     ("", "2.5"),
 )
 """First day of each version of CC BY-SA, and the version (https://stackoverflow.com/help/licensing)."""
-VERSION = re.compile(r"CC BY-SA (\d\.\d)")
+VERSION = re.compile(r"CC BY-SA (\d\.\d)", re.ASCII)
 MAX_TITLE_LENGTH = 300
 """Characters of a title at most: twice what the site permits."""
 QUESTION, ANSWER = "1", "2"
@@ -54,7 +54,7 @@ CACHE_KIB = 16 << 10
 """KiB of the database's pages that SQLite keeps in memory."""
 
 _ROOT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?<posts[\s>]")
-_NUMBER = re.compile(r"-?\d{1,18}")
+_NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
 _TAG = re.compile(r"[^<>|\s]+")
 _SETTINGS = (
     "PRAGMA journal_mode = OFF",
