@@ -1,7 +1,7 @@
 """IP addresses: which of them IANA sets apart, and how they are written; the same on every Python.
 
-The `ipaddress` module changes its answers in patch releases (`is_global`, `is_private`) and writes mapped addresses in
-another way since Python 3.13. Whom a crawler contacts and what an archive says must not depend on that.
+The `ipaddress` module changes in patch releases which addresses it calls global or private, and writes mapped addresses
+in another way since Python 3.13. Whom a crawler contacts and what an archive says must not depend on that.
 """
 
 from ipaddress import IPv4Address, IPv6Address, ip_network
