@@ -11,6 +11,7 @@ STARTERS = {
     "pipeline/first_process.py": "the command itself, below the first process of a container",
     "isolation/probe.py": "a copy of this process, which tries what confinement the machine offers",
     "frontier/link/embedded.py": "the frontier's server, a program of others",
+    "pipeline/terminal/markdown_output.py": "the user's own pager, which shows a guide in a terminal",
 }
 MODULES = frozenset({"subprocess", "multiprocessing", "concurrent.futures"})
 CALLS = frozenset(
