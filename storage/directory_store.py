@@ -10,7 +10,7 @@ import heapq
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
@@ -18,7 +18,7 @@ from pathlib import Path
 from thresher.core import CorruptData, Unavailable
 from thresher.core.call_times import CallTimes
 from thresher.storage.call_timer import CallTimer
-from thresher.storage.store import Staged, check_name
+from thresher.storage.store import ByteRange, Staged, check_name, read_one_by_one
 
 STAGING = ".staging"
 READ_AHEAD = 256 << 10
@@ -125,6 +125,10 @@ class DirectoryStore:
             return BufferedReader(self.path(name).open("rb", buffering=0), READ_AHEAD)
         except FileNotFoundError as error:
             raise self._missing(name) from error
+
+    def read_ranges(self, ranges: Iterable[ByteRange]) -> Iterator[bytes]:
+        """Yield the bytes of each range, in order; see `Store`."""
+        return read_one_by_one(self, ranges)
 
     def substore(self, directory: str) -> "DirectoryStore":
         """Return the directory of that name as a store of its own."""

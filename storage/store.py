@@ -8,14 +8,24 @@
 `tests/storage/test_store.py` holds every implementation to this.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Protocol
 
-from thresher.core import InputError
+from thresher.core import CorruptData, InputError
 from thresher.core.call_times import CallTimes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByteRange:
+    """Bytes of an object: `length` of them, from the offset `first` on."""
+
+    name: str
+    first: int
+    length: int
 
 
 class Readable(Protocol):
@@ -65,6 +75,13 @@ class Store(Readable, Protocol):
     def put_file(self, path: Path, name: str) -> bool:
         """Publish the bytes of a local file under `name`, once, durable on return; the local file stays. Return True if
         the object was created, False if the name was taken. If it raises, it may be called again.
+        """
+        ...
+
+    def read_ranges(self, ranges: Iterable[ByteRange]) -> Iterator[bytes]:
+        """Yield the bytes of each range, in order. Object storage reads many at the same time, and some MB ahead of the
+        caller. All ranges of one object are of one version of it. Raise `CorruptData` if an object is missing, was
+        replaced meanwhile, or ends before a range does.
         """
         ...
 
@@ -149,6 +166,23 @@ class Staged:
 
     def __repr__(self) -> str:
         return f"<staged {self.name}>"
+
+
+def read_one_by_one(store: Readable, ranges: Iterable[ByteRange]) -> Iterator[bytes]:
+    """Yield and raise what `Store.read_ranges` does, by opening an object for each range."""
+    stamps: dict[str, str] = {}
+    for each in ranges:
+        with store.open(each.name) as file:
+            file.seek(each.first)
+            data = file.read(each.length)
+        stamp = store.stamp(each.name)
+        if stamps.setdefault(each.name, stamp) != stamp:
+            raise CorruptData(f"{each.name} was replaced while it was read; run the command again")
+        if len(data) != each.length:
+            raise CorruptData(
+                f"{each.name} ends before offset {each.first + each.length}: it is not what was stored"
+            )
+        yield data
 
 
 def check_name(name: str) -> None:

@@ -6,19 +6,23 @@
    unknown bucket and refused access by plain codes, which the reply to a HEAD request cannot. The first process of a
    command waits for that reply only as long as `RequestSender.send_first` does; its worker processes wait with the
    usual patience, because the server has answered before.
+4. Requests of which hundreds are sent at the same time run in one event loop instead (`send_async`), with a client of
+   aioboto3. Both clients share the retry policy and the circuit.
 """
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from thresher.core.call_times import CallTimes
 from thresher.core.printable_address import redact_secrets
+from thresher.storage.loop_thread import READ_AHEAD_REQUESTS, LoopThread
 from thresher.storage.request_retry import RetryPolicy
 from thresher.storage.s3.in_flight import InFlight
 from thresher.storage.s3.requests import RequestSender
@@ -27,6 +31,8 @@ from thresher.storage.s3.s3_errors import user_error
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
+
+    from thresher.storage.s3.async_client import AsyncClient
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -65,8 +71,16 @@ class Connection:
         self.capabilities: dict[str, bool] = {}
         """What this process has found out about the server: which conditions it honours."""
         self._pid = os.getpid()
-        self._requests = RequestSender(location.uri, retry_policy, self.in_flight, at_once=MAX_REQUESTS)
+        self._requests = RequestSender(
+            location.uri,
+            retry_policy,
+            self.in_flight,
+            at_once=MAX_REQUESTS,
+            async_at_once=READ_AHEAD_REQUESTS,
+        )
         self._client: S3Client | None = None
+        self.loop = LoopThread(location.uri)
+        self._async_client: AsyncClient | None = None
         self._opening = threading.Lock()
         self._is_checked = False
         self._has_answered = has_answered
@@ -97,12 +111,38 @@ class Connection:
 
         Raise `ClientError` if the server refuses the request, `Unavailable` when the time of the retry policy is over.
         """
+        self.check()
         client = self._opened()
+        return self._requests.send(lambda: attempt(client))
+
+    def check(self) -> None:
+        """List the bucket unless that was done."""
         if not self._is_checked:
+            client = self._opened()
             first = self._requests.send if self._has_answered else self._requests.send_first
             first(lambda: client.list_objects_v2(Bucket=self.bucket, Prefix=self.location.prefix, MaxKeys=1))
             self._is_checked = True
-        return self._requests.send(lambda: attempt(client))
+
+    async def send_async(self, attempt: Callable[[Any], Awaitable[T]]) -> T:
+        """Return and raise what `send` does, in the loop of the connection. Call `check` before, in another thread."""
+        if self._async_client is None:
+            # Commands that send few requests are spared the import.
+            from thresher.storage.s3.async_client import AsyncClient  # noqa: PLC0415
+
+            self._async_client = AsyncClient(self.location.uri, endpoint=self.location.endpoint)
+        client = self._async_client
+        return await self._requests.send_async(lambda: client.ask(attempt))
+
+    def wait(self, coming: Future[T]) -> T:
+        """Return the result of work in the loop. Cancel the work if the wait is interrupted."""
+        try:
+            with _client_errors_as_thresher_errors(self._requests):
+                return coming.result()
+        except CancelledError:
+            raise self.in_flight.closed_error() from None
+        except BaseException:
+            coming.cancel()
+            raise
 
     def try_once(self, attempt: Callable[["S3Client"], object], limit_s: float) -> None:
         """Try a request once, for at most `limit_s` seconds, and ignore its failure: it only tidies up."""
@@ -115,8 +155,13 @@ class Connection:
         """End the requests and the network connections. Do nothing in a process that did not start them."""
         if self._pid == os.getpid():
             self.in_flight.close()
+            self.loop.close(self._close_async_client)
             if self._client is not None:
                 self._client.close()
+
+    async def _close_async_client(self) -> None:
+        if self._async_client is not None:
+            await self._async_client.close()
 
     def _opened(self) -> "S3Client":
         with self._opening:

@@ -212,16 +212,17 @@ class InFlight:
         with self._changed:
             self._is_closed = True
             for each in self._running:
-                each.end(self._closed_error())
+                each.end(self.closed_error())
             self._changed.notify_all()
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise self._closed_error()
+            raise self.closed_error()
         if _thread.job is not None and _thread.job.is_cancelled:
             raise CancelledError
 
-    def _closed_error(self) -> ValueError:
+    def closed_error(self) -> ValueError:
+        """Return the error of a request after `close`."""
         return ValueError(f"the connection to {self._name} was closed: open a new one")
 
     def _overdue_error(self) -> TimeoutError:

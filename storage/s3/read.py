@@ -84,15 +84,13 @@ def fetch(connection: Connection, key: str, etag: str, first: int, length: int) 
         with closing(reply["Body"]) as body:
             if reply.get("ContentRange", "").partition("/")[0] != f"bytes {first}-{last}":
                 raise DamagedReply(f"asked for bytes {first}-{last}")
-            return _of_length(body.read(), length)
+            return of_length(body.read(), length)
 
     try:
         return connection.send(attempt)
     except ClientError as error:
         if is_precondition_failed(error) or is_missing(error):
-            raise CorruptData(
-                f"s3://{connection.bucket}/{key} was replaced or deleted while it was read; run the command again"
-            ) from error
+            raise replaced(connection, key) from error
         raise
 
 
@@ -225,7 +223,7 @@ def _beginning(connection: Connection, key: str) -> tuple[Head, bytes]:
     def attempt(s3: "S3Client") -> tuple[Head, bytes]:
         reply = s3.get_object(Bucket=connection.bucket, Key=key, Range=f"bytes=0-{BLOCK - 1}")
         with closing(reply["Body"]) as body:
-            data = _of_length(body.read(), reply["ContentLength"])
+            data = of_length(body.read(), reply["ContentLength"])
         size = reply.get("ContentRange", "").rpartition("/")[2] or len(data)
         return _head(reply, int(size)), data
 
@@ -263,10 +261,23 @@ def _head(reply: "GetObjectOutputTypeDef | HeadObjectOutputTypeDef", size: int) 
     )
 
 
-def _of_length(data: bytes, length: int) -> bytes:
+def of_length(data: bytes, length: int) -> bytes:
+    """Return `data`. Raise `DamagedReply` if it has another length."""
     if len(data) != length:
         raise DamagedReply(f"{len(data)} bytes instead of {length}")
     return data
+
+
+def missing(uri: str, name: str) -> CorruptData:
+    """Return the error for an object that is not there."""
+    return CorruptData(f"{name} is missing from the storage at {uri}; run the step that makes it again")
+
+
+def replaced(connection: Connection, key: str) -> CorruptData:
+    """Return the error for an object that is not what it was when its first bytes were read."""
+    return CorruptData(
+        f"s3://{connection.bucket}/{key} was replaced or deleted while it was read; run the command again"
+    )
 
 
 def _damaged(connection: Connection, key: str) -> CorruptData:

@@ -1,14 +1,17 @@
 """`RequestSender`: sends each request as often as its `RetryPolicy` allows, and never too many at once.
 
-Any thread may send. `storage.request_retry` makes the decisions; this module only waits and sends.
+Any thread may send, and so may an event loop. Both keep to one policy and one circuit. `storage.request_retry` makes
+the decisions; this module only waits and sends.
 """
 
+import asyncio
 import logging
 import random
 import threading
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from botocore.exceptions import ClientError
 
@@ -43,7 +46,8 @@ _log = logging.getLogger(__name__)
 class RequestSender:
     """The requests to one server. `subject` begins the error line that says that the server does not answer.
 
-    `in_flight` bounds the time of each attempt, and ends attempts and pauses that are no longer wanted.
+    `in_flight` bounds the time of each attempt of a thread, and ends attempts and pauses that are no longer wanted.
+    `at_once` bounds the requests of all threads, `async_at_once` those of the event loop.
     """
 
     def __init__(  # noqa: PLR0913 - the clock, the pause and chance are arguments, for tests
@@ -53,6 +57,7 @@ class RequestSender:
         in_flight: InFlight,
         *,
         at_once: int,
+        async_at_once: int = 1,
         now_ms: Callable[[], int] = monotonic_ms,
         sleep: Callable[[float], None] | None = None,
         chance: Callable[[], float] = random.random,
@@ -61,6 +66,7 @@ class RequestSender:
         self._policy = policy
         self._in_flight = in_flight
         self._slots = threading.Semaphore(at_once)
+        self._async_slots = asyncio.Semaphore(async_at_once)
         self._now_ms = now_ms
         self._sleep = sleep or in_flight.pause
         self._chance = chance
@@ -96,38 +102,77 @@ class RequestSender:
         """
         return self._send_until_answered(attempt, self._policy)
 
+    async def send_async(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Return what `send` returns for an attempt that runs in the calling event loop. Only one loop may call."""
+        sending = _Sending(policy=self._policy)
+        outcome: _Outcome[T] = _Outcome(results=[])
+        while True:
+            async with self._async_slots:
+                admission = self._admit()
+                if admission.wait_ms == 0:
+                    limit_ms = self._remaining_ms(sending)
+                    with self._recording(outcome, admission, limit_ms):
+                        async with asyncio.timeout(limit_ms / 1000):
+                            outcome.results.append(await attempt())
+                    if outcome.results:
+                        return outcome.results[0]
+                pause_s = self._pause_s(sending, admission if admission.wait_ms else outcome)
+            await asyncio.sleep(pause_s)
+            self._check_time(sending)
+
     def _send_until_answered(
         self, attempt: Callable[[], T], policy: RetryPolicy, since_ms: int | None = None
     ) -> T:
         """`since_ms` is when the time of the policy starts; None means at the first failure."""
-        since = since_ms
-        failures = 0
+        sending = _Sending(policy=policy, since_ms=since_ms)
+        outcome: _Outcome[T] = _Outcome(results=[])
         while True:
             with self._slots:
                 admission = self._admit()
                 if admission.wait_ms == 0:
-                    outcome = self._attempt(attempt, admission, remaining_ms(policy, since, self._now_ms()))
-                    if not isinstance(outcome, RetryableFailure):
-                        return outcome
-                    if outcome.has_reply:
-                        policy = self._policy
-                    failures += 1
-                    pause = pause_ms(self._policy, failures, self._chance(), outcome.wait_ms)
-                else:
-                    pause = admission.wait_ms
-            now = self._now_ms()
-            since = now if since is None else since
-            self._sleep(min(pause, remaining_ms(policy, since, now)) / 1000)
-            self._warn_once(policy)
-            if remaining_ms(policy, since, self._now_ms()) == 0:
-                remedy = (
-                    "see to it and run the command again"
-                    if policy is self._policy
-                    else "start it, or correct AWS_ENDPOINT_URL_S3"
-                )
-                raise Unavailable(
-                    f"{self.subject} has not answered for {policy.total_ms // 1000} s ({self._reason}); {remedy}"
-                )
+                    limit_ms = self._remaining_ms(sending)
+                    # Without a limit, a server that sends a byte now and then would hold the request for ever.
+                    with (
+                        self._recording(outcome, admission, limit_ms),
+                        self._in_flight.attempt(limit_ms / 1000),
+                    ):
+                        outcome.results.append(attempt())
+                    if outcome.results:
+                        return outcome.results[0]
+                pause_s = self._pause_s(sending, admission if admission.wait_ms else outcome)
+            self._sleep(pause_s)
+            self._check_time(sending)
+
+    def _remaining_ms(self, sending: "_Sending") -> int:
+        """Return how long the next attempt may take; 0 means that the time of the policy is over."""
+        return remaining_ms(sending.policy, sending.since_ms, self._now_ms())
+
+    def _pause_s(self, sending: "_Sending", last: "Admission | _Outcome[T]") -> float:
+        """Return how long to wait after an admission that was refused, or after an attempt that failed."""
+        if isinstance(last, Admission):
+            pause = last.wait_ms
+        else:
+            assert last.failure is not None
+            if last.failure.has_reply:
+                sending.policy = self._policy
+            sending.failures += 1
+            pause = pause_ms(self._policy, sending.failures, self._chance(), last.failure.wait_ms)
+        if sending.since_ms is None:
+            sending.since_ms = self._now_ms()
+        return min(pause, self._remaining_ms(sending)) / 1000
+
+    def _check_time(self, sending: "_Sending") -> None:
+        """Raise `Unavailable` if the time of the policy is over."""
+        self._warn_once(sending.policy)
+        if self._remaining_ms(sending) > 0:
+            return
+        remedy = (
+            "see to it and run the command again"
+            if sending.policy is self._policy
+            else "start it, or correct AWS_ENDPOINT_URL_S3"
+        )
+        total_s = sending.policy.total_ms // 1000
+        raise Unavailable(f"{self.subject} has not answered for {total_s} s ({self._reason}); {remedy}")
 
     def _admit(self) -> Admission:
         with self._changing:
@@ -148,11 +193,12 @@ class RequestSender:
             policy.total_ms // 1000,
         )
 
-    def _attempt(self, attempt: Callable[[], T], admission: Admission, limit_ms: int) -> T | RetryableFailure:
+    @contextmanager
+    def _recording(self, outcome: "_Outcome[T]", admission: Admission, limit_ms: int) -> Iterator[None]:
+        """Record how the attempt in the context ends. A failure after which the request may be sent again ends here."""
         try:
-            # Without a limit, a server that sends a byte now and then would hold the request for ever.
-            with self.timer.time(), self._in_flight.attempt(limit_ms / 1000):
-                result = attempt()
+            with self.timer.time():
+                yield
         except Exception as error:
             found = retryable_failure(error)
             if found is None:
@@ -161,12 +207,13 @@ class RequestSender:
                 raise
             is_cut_off = isinstance(error, TimeoutError) and limit_ms < self._policy.total_ms
             self._record_failure(found, admission, is_cut_off=is_cut_off)
-            return found
+            outcome.results.clear()  # a body without a length looks whole, wherever it was cut off
+            outcome.failure = found
         except BaseException:
             self._record_cancellation(admission)
             raise
-        self._record_answer()
-        return result
+        else:
+            self._record_answer()
 
     def _record_answer(self) -> None:
         with self._changing:
@@ -189,3 +236,22 @@ class RequestSender:
                 chance=self._chance(),
                 at_least_ms=found.wait_ms,
             )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Outcome(Generic[T]):
+    """How an attempt ended."""
+
+    results: list[T]
+    """Its result; empty if it failed."""
+    failure: RetryableFailure | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Sending:
+    """One request, from its first attempt to its last."""
+
+    policy: RetryPolicy
+    since_ms: int | None = None
+    """When the time of the policy starts; None means at the first failure."""
+    failures: int = 0

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 import botocore.session
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.config import Config
 from botocore.configprovider import ConfiguredEndpointProvider
 from botocore.handlers import add_expect_header
@@ -39,15 +41,17 @@ class _SharedFiles(JSONFileLoader):
 
 
 def open_session() -> boto3.Session:
-    """Return a session of its own, with the keys and settings that hold now.
-
-    Sessions share botocore's description of S3, which is 2 MB of JSON and takes each session 0.1 s otherwise.
-    """
+    """Return a session of its own, with the keys and settings that hold now."""
     core = botocore.session.get_session()
+    share_data_files(core)
+    return boto3.Session(botocore_session=core)
+
+
+def share_data_files(core: botocore.session.Session) -> None:
+    """Let a session use the description of S3 that other sessions have parsed: 2 MB of JSON, which takes 0.1 s."""
     loader = create_loader(core.get_config_variable("data_path"))
     loader.file_loader = _SharedFiles()
     core.register_component("data_loader", loader)
-    return boto3.Session(botocore_session=core)
 
 
 def open_client(
@@ -66,10 +70,25 @@ def open_client(
         client = session.client("s3", endpoint_url=endpoint, config=config)
     except ValueError as error:  # botocore raises it for an endpoint that is no URL
         raise InputError(f"{uri}: {redact_secrets(str(error))}; correct AWS_ENDPOINT_URL_S3") from error
-    # `Expect: 100-continue` costs every put a round trip, and a gateway that does not know it would let us wait.
-    client.meta.events.unregister("before-call.s3", add_expect_header)
+    correct_requests(client)
     use_own_connections(client)
     return client
+
+
+def correct_requests(client: Any) -> None:
+    """Take from a client of boto3 or aioboto3 two habits of botocore.
+
+    `Expect: 100-continue` costs every put a round trip, and a gateway that does not know it would let us wait. After a
+    redirect that names no region, botocore asks by HEAD for the bucket, whose redirect it follows in the same way,
+    until the recursion is too deep.
+    """
+    client.meta.events.unregister("before-call.s3", add_expect_header)
+    client.meta.events.register("before-call.s3.HeadBucket", _no_region)
+
+
+def _no_region(**_: Any) -> tuple[AWSResponse, dict[str, dict[str, dict[str, str]]]]:
+    """Reply to botocore's search for a bucket's region."""
+    return AWSResponse("", 200, HTTPHeaders(), None), {"ResponseMetadata": {"HTTPHeaders": {}}}
 
 
 def configured_endpoint(session: boto3.Session) -> str | None:

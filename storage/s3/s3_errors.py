@@ -25,6 +25,7 @@ from botocore.exceptions import (
 )
 from botocore.exceptions import ConnectionError as NoConnectionError
 from botocore.parsers import ResponseParserError
+from urllib3.exceptions import HTTPError as BrokenReply
 
 from thresher.core import InputError, ThresherError, Unavailable
 from thresher.core.printable_address import redact_secrets
@@ -63,7 +64,8 @@ class DamagedReply(Exception):
 REASONS: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
     ((ConnectTimeoutError, ReadTimeoutError, TimeoutError), "no answer in time"),
     ((NoConnectionError,), "no connection"),
-    ((HTTPClientError, OSError, EOFError), "connection lost"),
+    # botocore reads the body of a refused GetObject late, and lets urllib3's errors of that pass.
+    ((HTTPClientError, BrokenReply, OSError, EOFError), "connection lost"),
     ((DamagedReply, IncompleteReadError, ResponseParserError), "a damaged reply"),
     ((CredentialRetrievalError, MetadataRetrievalError), "credentials cannot be had"),
 )

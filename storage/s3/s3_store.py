@@ -15,7 +15,7 @@ import os
 import re
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
@@ -25,11 +25,11 @@ from thresher.core import CorruptData, InputError
 from thresher.core.call_times import CallTimes
 from thresher.core.printable_address import printable_address
 from thresher.storage.request_retry import RetryPolicy
-from thresher.storage.s3 import listing, put, read, uploads
+from thresher.storage.s3 import listing, put, range_reads, read, uploads
 from thresher.storage.s3.connection import BucketLocation, Connection
 from thresher.storage.s3.read import BlockCache, Head
 from thresher.storage.spool import open_spool, spool_file
-from thresher.storage.store import Staged, check_name
+from thresher.storage.store import ByteRange, Staged, check_name
 
 if TYPE_CHECKING:
     from types_boto3_s3.type_defs import ListObjectsV2OutputTypeDef as Page
@@ -133,6 +133,12 @@ class S3Store:
             raise self._missing(name)
         return data
 
+    def read_ranges(self, ranges: Iterable[ByteRange]) -> Iterator[bytes]:
+        """Yield the bytes of each range, in order; see `Store`. They come as the server sends them: a caller that
+        must know that they are those that were put has checksums of its own. The cache is not asked.
+        """
+        return range_reads.read(self._connection, self._location.prefix, ranges)
+
     def exists(self, name: str) -> bool:
         """Return whether the object is there, with all of its bytes."""
         return self._connection.run(read.head, self._key(name)) is not None
@@ -230,9 +236,7 @@ class S3Store:
         return known
 
     def _missing(self, name: str) -> CorruptData:
-        return CorruptData(
-            f"{name} is missing from the storage at {self.uri}; run the step that makes it again"
-        )
+        return read.missing(self.uri, name)
 
     def __getstate__(self) -> "_State":
         return {

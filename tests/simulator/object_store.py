@@ -6,7 +6,7 @@
 3. While the store is away, a call raises `Unavailable`; chance decides whether a put has arrived.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.simulator.process import Process, Trap, run_traps
 from tests.simulator.world import World
 from thresher.core import CorruptData, Unavailable
 from thresher.core.call_times import CallTimes
-from thresher.storage.store import Staged
+from thresher.storage.store import ByteRange, Staged, read_one_by_one
 
 
 class ObjectStore:
@@ -78,6 +78,9 @@ class ProcessStore:
 
     def open(self, name: str) -> BufferedReader:
         return BufferedReader(BytesIO(self.read(name)))
+
+    def read_ranges(self, ranges: Iterable[ByteRange]) -> Iterator[bytes]:
+        return read_one_by_one(self, ranges)
 
     def exists(self, name: str) -> bool:
         self._touch()

@@ -37,6 +37,9 @@ class PlainStore:
     def read(self, name):
         return self.files.read(name)
 
+    def read_ranges(self, ranges):
+        return self.files.read_ranges(ranges)
+
     def exists(self, name):
         return self.files.exists(name)
 

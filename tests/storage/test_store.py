@@ -18,10 +18,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.storage.blocking_client import BlockingClient
 from tests.storage.faulty_proxy import MIX, at_random
 from thresher.core import CorruptData, InputError
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.s3 import s3_store as bucket_module
+from thresher.storage.store import ByteRange
 
 SPAWN = multiprocessing.get_context("spawn")
 ONE_PART_MORE = (11 << 20) + 12_345
@@ -29,7 +31,9 @@ ONE_PART_MORE = (11 << 20) + 12_345
 some = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.fixture(params=["file", "s3", "s3 through faults"])
+@pytest.fixture(
+    params=["file", "s3", "s3 through faults", pytest.param("s3 by aioboto3", marks=pytest.mark.slow)]
+)
 def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     if request.param == "file":
         return DirectoryStore(tmp_path / "data")
@@ -39,6 +43,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("TMPDIR", str(spool))
     bucket_at = request.getfixturevalue("bucket_at")
     if request.param == "s3":
+        return bucket_at()
+    if request.param == "s3 by aioboto3":
+        monkeypatch.setattr("thresher.storage.s3.connection.open_client", BlockingClient)
         return bucket_at()
     proxy = request.getfixturevalue("proxy")
     proxy.plan = at_random(zlib.crc32(request.node.name.encode()), 0.15, *MIX)
@@ -333,6 +340,29 @@ def test_gzip_and_parquet_read_open_objects(store, tmp_path: Path):
         assert pq.read_table(file) == table
     with store.open("table.parquet") as file:
         assert pq.ParquetFile(file).read_row_group(3, ["id"])["id"][0].as_py() == 30_000
+
+
+def test_ranges_of_many_objects_come_in_the_order_in_which_they_were_asked_for(store):
+    contents = {f"d/{number}": os.urandom(1000 + number) for number in range(3)}
+    for name, data in contents.items():
+        store.put(name, data)
+    wanted = [
+        ByteRange(name=f"d/{number % 3}", first=first, length=length)
+        for number, (first, length) in enumerate([(0, 1000), (500, 0), (1000, 2), (0, 1), (999, 2), (7, 300)])
+    ]
+    expected = [contents[each.name][each.first : each.first + each.length] for each in wanted]
+    assert list(store.read_ranges(wanted)) == expected
+    assert list(store.read_ranges([])) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "said"),
+    [("name", 5, "ends before"), ("name", 10, "ends before"), ("absent", 0, "absent is missing")],
+)
+def test_a_range_that_is_not_there_is_an_error(store, name, first, said):
+    store.put("name", b"0123456789")
+    with pytest.raises(CorruptData, match=said):
+        list(store.read_ranges([ByteRange(name=name, first=first, length=6)]))
 
 
 def test_threads_read_side_by_side(store, large):

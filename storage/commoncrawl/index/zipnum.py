@@ -5,7 +5,7 @@ sorted by key. A block is a gzip member of `cdx-NNNNN.gz`, and its rows are sort
 
 1. Bisection finds the first line of a span. It takes about a dozen small reads of a file of 100 MB and more, and only
    few for each further span, because blocks that were read are kept.
-2. Blocks are read ahead, adjacent ones together, each once. Memory is bounded by `source_client.READ_AHEAD_BYTES`.
+2. Blocks are read ahead, adjacent ones together, each once. Memory is bounded by `loop_thread.READ_AHEAD_BYTES`.
 3. A line that is not a valid row is an error that names its block: nothing is skipped silently.
 """
 

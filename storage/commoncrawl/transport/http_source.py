@@ -7,6 +7,7 @@ import aiohttp
 
 from thresher.storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
 from thresher.storage.commoncrawl.transport.source import Head, head_from_response
+from thresher.storage.commoncrawl.transport.window import Window
 from thresher.storage.request_retry import retry_after_ms
 
 CONNECT_S = 15
@@ -18,6 +19,8 @@ CODE = re.compile(rb"<Code>([A-Za-z0-9]{1,64})</Code>")
 
 class HttpSource:
     """A `FileSource` over HTTP. It belongs to the event loop of its first request."""
+
+    window = Window()
 
     def __init__(self, base: str, user_agent: str) -> None:
         self._base = base if base.endswith("/") else f"{base}/"

@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple, Protocol
 
 from thresher.storage.commoncrawl.transport.response_kind import DamagedReply, ResponseError
+from thresher.storage.commoncrawl.transport.window import Window
 
 CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)", re.ASCII)
 
@@ -23,6 +24,9 @@ class Head(NamedTuple):
 
 class FileSource(Protocol):
     """A server that has the files."""
+
+    window: Window
+    """How many requests the server gets at first, and at most."""
 
     @property
     def uri(self) -> str:

@@ -11,7 +11,6 @@
 import asyncio
 import logging
 import random
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Any, NamedTuple, TypeVar
@@ -20,14 +19,13 @@ from aiohttp import ClientError as TransportError
 from botocore.exceptions import BotoCoreError
 
 from thresher.core import CorruptData, InputError, ThresherError, Unavailable
-from thresher.storage.commoncrawl.transport.loop_thread import LoopThread
 from thresher.storage.commoncrawl.transport.response_kind import ResponseError, RetryDecision, retry_decision
 from thresher.storage.commoncrawl.transport.source import FileSource, Head
 from thresher.storage.commoncrawl.transport.window import Window, grow, halve
+from thresher.storage.loop_thread import LoopThread
 from thresher.storage.request_retry import RetryPolicy, monotonic_ms, pause_ms, remaining_ms
 from thresher.storage.s3.s3_errors import user_error
 
-A = TypeVar("A")
 T = TypeVar("T")
 RETRY_POLICY = RetryPolicy(total_ms=30 * 60_000, first_ms=500, longest_ms=60_000)
 """Retries end after half an hour without one byte. Common Crawl's own advice is to wait and to send fewer requests."""
@@ -35,9 +33,6 @@ DOUBTFUL_RETRY_MS = 60_000
 """Milliseconds for which a 403 or no response is retried before the server has sent its first response."""
 ATTEMPT_S = 300
 """Seconds of one request at most; bytes received by then are kept."""
-READ_AHEAD_BYTES = 64 << 20
-"""Bytes that are requested before the caller reads them, at most."""
-READ_AHEAD_REQUESTS = 64
 BLOCK = 8 << 20
 """Bytes of one request for a piece of a large file."""
 WARN_AFTER_MS = 20_000
@@ -69,7 +64,7 @@ class SourceClient:
     ) -> None:
         self._source = source
         self._patience = patience
-        self.window = window or Window()
+        self.window = window or source.window
         self._now_ms, self._sleep, self._chance = now_ms, sleep, chance
         self._in_flight = 0
         self._changed = asyncio.Condition()
@@ -96,7 +91,7 @@ class SourceClient:
 
     def tails(self, keys: Iterable[str], length: int) -> Iterator[tuple[str, bytes, Head]]:
         """Yield each file's key, last `length` bytes and head, in the order of the keys; later files are read ahead."""
-        for key, response in self._in_order((key, length, self._tail(key, length)) for key in keys):
+        for key, response in self._loop.read_ahead((key, length, self._tail(key, length)) for key in keys):
             yield key, *self.result(key, response)
 
     def read_all(self, key: str) -> bytes:
@@ -105,7 +100,7 @@ class SourceClient:
         return b"".join(self.read_ahead(pieces(key, head), etag=head.etag))
 
     def read_ahead(self, requests: Iterable[RangeRequest], etag: str = "") -> Iterator[bytes]:
-        """Yield the bytes of each request, in order; read up to `READ_AHEAD_BYTES` ahead. Raise as `read` does."""
+        """Yield the bytes of each request, in order; read ahead as `LoopThread` does. Raise as `read` does."""
         for request, response in self.fetch_ahead(requests, etag):
             yield self.result(request.key, response)
 
@@ -116,7 +111,7 @@ class SourceClient:
 
         The future raises `ResponseError` if the bytes do not exist.
         """
-        return self._in_order(
+        return self._loop.read_ahead(
             (request, request.length, self.fetch(request.key, request.first, request.length, etag))
             for request in requests
         )
@@ -138,30 +133,6 @@ class SourceClient:
     def close(self) -> None:
         """Cancel the requests in flight, close the connections and end the thread."""
         self._loop.close(self._source.close)
-
-    def _in_order(
-        self, works: Iterable[tuple[A, int, Coroutine[Any, Any, T]]]
-    ) -> Iterator[tuple[A, Future[T]]]:
-        """Start the works `(subject, size in bytes, work)` and yield each subject with its future, in order.
-
-        Works are started ahead until their bytes exceed `READ_AHEAD_BYTES`.
-        """
-        waiting: deque[tuple[A, int, Future[T]]] = deque()
-        held = 0
-        try:
-            for subject, size, work in works:
-                waiting.append((subject, size, self.submit(work)))
-                held += size
-                while waiting and (held > READ_AHEAD_BYTES or len(waiting) > READ_AHEAD_REQUESTS):
-                    done, freed, future = waiting.popleft()
-                    held -= freed
-                    yield done, future
-            while waiting:
-                done, _, future = waiting.popleft()
-                yield done, future
-        finally:
-            for _, _, future in waiting:
-                future.cancel()
 
     def result(self, key: str, response: Future[T]) -> T:
         """Wait for the response and return it. Raise a `ThresherError` of one line if the request failed for good."""

@@ -10,8 +10,9 @@ import pytest
 from tests.commoncrawl_server import HOST, CutResponse, DelayedResponse, ErrorResponse, scripted
 from tests.storage.commoncrawl.conftest import Clock
 from thresher.core import CorruptData, InputError, Unavailable
-from thresher.storage.commoncrawl.transport.source_client import READ_AHEAD_BYTES, RangeRequest, pieces
+from thresher.storage.commoncrawl.transport.source_client import RangeRequest, pieces
 from thresher.storage.commoncrawl.transport.window import Window
+from thresher.storage.loop_thread import READ_AHEAD_BYTES
 
 KEY = "crawl-data/big"
 

@@ -6,7 +6,7 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from thresher.storage.commoncrawl.transport.loop_thread import LoopThread
+from thresher.storage.loop_thread import LoopThread
 
 
 async def answer(value):

@@ -2,17 +2,23 @@
 
 1. The thread starts with the first work. Works of all callers run side by side.
 2. `close` cancels the works that are running, then lets the client close its connections, then ends the thread.
+3. `read_ahead` starts works before the caller asks for their results, and bounds their number and bytes.
 """
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
+A = TypeVar("A")
 T = TypeVar("T")
 
+READ_AHEAD_BYTES = 64 << 20
+"""Bytes that are requested before the caller reads them, at most."""
+READ_AHEAD_REQUESTS = 64
 CLOSE_S = 5
 """How long `close` waits for cancelled works and connections: a server that does not answer must not delay the end of a
 command.
@@ -38,6 +44,31 @@ class LoopThread:
             work.close()
             raise
         return asyncio.run_coroutine_threadsafe(work, loop)
+
+    def read_ahead(
+        self, works: Iterable[tuple[A, int, Coroutine[Any, Any, T]]]
+    ) -> Iterator[tuple[A, Future[T]]]:
+        """Start the works `(subject, size in bytes, work)` and yield each subject with its future, in order.
+
+        Works are started ahead until their bytes exceed `READ_AHEAD_BYTES` or there are `READ_AHEAD_REQUESTS`. Works
+        whose future was not yielded are cancelled when the iterator is closed.
+        """
+        waiting: deque[tuple[A, int, Future[T]]] = deque()
+        held = 0
+        try:
+            for subject, size, work in works:
+                waiting.append((subject, size, self.submit(work)))
+                held += size
+                while waiting and (held > READ_AHEAD_BYTES or len(waiting) > READ_AHEAD_REQUESTS):
+                    done, freed, future = waiting.popleft()
+                    held -= freed
+                    yield done, future
+            while waiting:
+                done, _, future = waiting.popleft()
+                yield done, future
+        finally:
+            for _, _, future in waiting:
+                future.cancel()
 
     def close(self, close_client: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Cancel all works, await `close_client()`, and let the thread end. Do nothing if the loop never started or is
