@@ -2,22 +2,18 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from thresher.shards.loader.access.plans import Plans
 from thresher.shards.loader.access.remote_shard import RemoteShard
-from thresher.shards.loader.access.shard_access import MappedShards, ShardAccess
+from thresher.shards.loader.access.shard_access import ShardAccess
 from thresher.shards.loader.epoch_order import EpochOrder
 from thresher.shards.loader.loader_options import LoaderOptions
 from thresher.shards.loader.schedule import Schedule
 from thresher.shards.packed_rows import NOTHING, Batch, IdBytes, assemble
 from thresher.shards.packing import IntArray, Pieces, concat_pieces, document_pieces
-
-REQUESTS = 16
-"""Shards in a bucket that are asked at the same time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +84,7 @@ class SequenceReader:
         by_shard = np.argsort(shards, kind="stable")
         edges = np.flatnonzero(np.diff(shards[by_shard], prepend=-1, append=-1)).tolist()
         groups = [by_shard[start:stop] for start, stop in itertools.pairwise(edges)]
-        asked = [(int(shards[members[0]]), sequences[members]) for members in groups]
-        if isinstance(self._access, MappedShards):
-            found = [self._find(*each) for each in asked]
-        else:
-            with ThreadPoolExecutor(REQUESTS) as pool:
-                found = list(pool.map(lambda each: self._find(*each), asked))
+        found = self._find([(int(shards[members[0]]), sequences[members]) for members in groups])
         tokens: list[IdBytes] = [NOTHING] * len(numbers)
         for members, (ids, _) in zip(groups, found, strict=True):
             for row in real[members].tolist():
@@ -106,10 +97,15 @@ class SequenceReader:
             is_mapped=not any(isinstance(ids, RemoteShard) for ids, _ in found),
         )
 
-    def _find(self, number: int, sequences: IntArray) -> tuple[IdBytes, Pieces]:
-        """Return the token ids of a shard and the pieces of some of its sequences, checked or about to be."""
-        pieces = self.pieces(number, sequences)
-        return self._access.tokens(number, pieces.starts, pieces.lengths), pieces
+    def _find(self, asked: Sequence[tuple[int, IntArray]]) -> list[tuple[IdBytes, Pieces]]:
+        """Return for each shard its token ids and the pieces of some of its sequences, checked or about to be."""
+        prepare = self._plans.prepare if self._packing == "best-fit" else self._access.prepare_ends
+        prepare([number for number, _ in asked])
+        found = [(number, self.pieces(number, sequences)) for number, sequences in asked]
+        self._access.prepare((number, pieces.starts, pieces.lengths) for number, pieces in found)
+        return [
+            (self._access.tokens(number, pieces.starts, pieces.lengths), pieces) for number, pieces in found
+        ]
 
     def pieces(self, shard: int, sequences: IntArray) -> Pieces:
         """Return the pieces of some sequences of a shard."""

@@ -50,6 +50,10 @@ class PlanCache:
         self._write(path, make)
         return read(path)
 
+    def has(self, key: str) -> bool:
+        """Return whether a plan is there."""
+        return self._path(key).exists()
+
     def discard(self, key: str, error: CorruptData) -> None:
         """Delete a damaged plan. Raise `Unavailable` if that is not possible."""
         path = self._path(key)

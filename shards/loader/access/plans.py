@@ -1,9 +1,9 @@
 """Find the packing plan of each shard: in the export, in the cache of this machine, or computed and kept there."""
 
 import hashlib
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,9 +17,10 @@ from thresher.shards.loader.access.shard_access import ShardAccess
 from thresher.shards.loader.datasets import LoaderShard
 from thresher.shards.packing import WINDOW_DOCUMENTS, IntArray, Pieces, sequence_count
 from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.store import ByteRange
 
-REQUESTS = 16
-"""Plans of shards in a bucket that are computed at the same time: each waits for the ends of its documents."""
+AT_ONCE = 64
+"""Shards in a bucket whose ends are read at the same time, to compute their plans."""
 
 
 class Plans:
@@ -49,6 +50,33 @@ class Plans:
             self._cache.discard(self._key(number), error)
             return self.open(number).pieces(sequences)
 
+    def prepare(self, numbers: Iterable[int]) -> None:
+        """Get ready for `open` of these shards: read what it needs from buckets, of many shards at the same time.
+
+        Raise as `pieces` does.
+        """
+        unplanned: list[int] = []
+        elsewhere: list[tuple[int, SideFile]] = []
+        for number in numbers:
+            exported = self._exported(number)
+            is_here = exported is not None and isinstance(self._shards[number].store, DirectoryStore)
+            if is_here or self._open.get(number) is not None or self._cache.has(self._key(number)):
+                continue
+            if exported is None:
+                unplanned.append(number)
+            else:
+                elsewhere.append((number, exported))
+        for store, group in groupby(elsewhere, lambda each: self._shards[each[0]].store):
+            wanted = list(group)
+            ranges = (ByteRange(name=plan.name, first=0, length=plan.bytes) for _, plan in wanted)
+            for (number, plan), data in zip(wanted, store.read_ranges(ranges), strict=True):
+                self._open.put(number, self._kept(number, plan, partial(_write_exported, plan, data)))
+        for start in range(0, len(unplanned), AT_ONCE):
+            some = unplanned[start : start + AT_ONCE]
+            self._access.prepare_ends(some)
+            for number in some:
+                self.open(number)
+
     def open(self, number: int) -> PackingPlan:
         """Return the plan of a shard, which belongs to it. Raise as `pieces` does."""
         plan = self._open.get(number)
@@ -56,6 +84,10 @@ class Plans:
             plan = self._opened(number)
             self._open.put(number, plan)
         return plan
+
+    def is_exported(self, number: int) -> bool:
+        """Return whether the export has the plan of a shard."""
+        return self._exported(number) is not None
 
     def sequences(self, number: int) -> int:
         """Return the number of sequences of a shard: from the manifest, if the export has the plan."""
@@ -75,9 +107,11 @@ class Plans:
         exported, store = self._exported(number), self._shards[number].store
         if exported is not None and isinstance(store, DirectoryStore):
             return self._read(number, exported, store.path(exported.name))
-        return self._cache.open(
-            self._key(number), partial(self._make, number, exported), partial(self._read, number, exported)
-        )
+        return self._kept(number, exported, partial(self._make, number, exported))
+
+    def _kept(self, number: int, exported: SideFile | None, make: Callable[[BinaryIO], None]) -> PackingPlan:
+        """Return the plan of a shard from the cache. `make` writes it if it is missing or damaged."""
+        return self._cache.open(self._key(number), make, partial(self._read, number, exported))
 
     def _read(self, number: int, exported: SideFile | None, path: Path) -> PackingPlan:
         """Return the plan at a path. Raise `CorruptData` if it is damaged, or does not belong to the shard."""
@@ -108,10 +142,14 @@ class Plans:
         if exported is None:
             write_plan(file, self._access.ends(number), self.length, shard.frame_sha256)
             return
-        data = shard.store.read(exported.name)
-        if hashlib.sha256(data).hexdigest() != exported.sha256:
-            raise CorruptData(f"{shard.store.uri}/{exported.name}: not what was sealed; {REMEDY}")
-        file.write(data)
+        _write_exported(exported, shard.store.read(exported.name), file)
+
+
+def _write_exported(plan: SideFile, data: bytes, file: BinaryIO) -> None:
+    """Write the bytes of a plan of an export. Raise `CorruptData` if they are not what was sealed."""
+    if hashlib.sha256(data).hexdigest() != plan.sha256:
+        raise CorruptData(f"{plan.name}: is not what was sealed; {REMEDY}")
+    file.write(data)
 
 
 def count_sequences(shards: Sequence[LoaderShard], packing: str, plans: Plans) -> list[int]:
@@ -121,10 +159,7 @@ def count_sequences(shards: Sequence[LoaderShard], packing: str, plans: Plans) -
         for each in shards
     ]
     missing = [number for number, count in enumerate(known) if count is None]
-    if any(not isinstance(shards[number].store, DirectoryStore) for number in missing):
-        with ThreadPoolExecutor(REQUESTS) as pool:
-            counted = list(pool.map(plans.sequences, missing))
-    else:
-        counted = [plans.sequences(number) for number in missing]
+    plans.prepare(number for number in missing if not plans.is_exported(number))
+    counted = map(plans.sequences, missing)
     found = dict(zip(missing, counted, strict=True))
     return [found[number] if count is None else count for number, count in enumerate(known)]

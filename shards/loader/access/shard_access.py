@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -10,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.core import CorruptData
+from thresher.shards.formats.checked_file import BLOCK_BYTES
 from thresher.shards.formats.tokens import TokensShard
 from thresher.shards.loader.access.daemon_pool import DaemonPool
 from thresher.shards.loader.access.mapped_files import MapLimits, MappedFiles
-from thresher.shards.loader.access.remote_shard import RemoteShard
+from thresher.shards.loader.access.remote_shard import RemoteShard, hold, open_shards
 from thresher.shards.loader.access.shard_cache import CachedFile, ShardCache
 from thresher.shards.loader.datasets import LoaderShard, check_counts
 from thresher.shards.loader.loader_metrics import LoaderMetrics
@@ -31,7 +33,18 @@ Result = TypeVar("Result")
 
 
 class ShardAccess(Protocol):
-    """Shards by their number."""
+    """Shards by their number. `prepare` and `prepare_ends` read what the next calls need of many shards at once."""
+
+    def prepare(self, spans: Iterable[tuple[int, IntArray, IntArray]]) -> None:
+        """Get ready for `tokens` with each of these arguments, and for no others until the next call.
+
+        Raise `CorruptData` as `tokens` does.
+        """
+        ...
+
+    def prepare_ends(self, numbers: Iterable[int]) -> None:
+        """Get ready for `ends` of these shards. Raise `CorruptData` as `ends` does."""
+        ...
 
     def tokens(self, number: int, starts: IntArray, lengths: IntArray) -> IdBytes:
         """Return the token ids of a shard, checked where these spans of tokens lie: mapped, or a `RemoteShard`.
@@ -64,6 +77,12 @@ class MappedShards:
         self._shards = shards
         self._limits = MapLimits.of_process()
         self._mapped = MappedFiles[TokensShard](self._limits)
+
+    def prepare(self, spans: Iterable[tuple[int, IntArray, IntArray]]) -> None:
+        """Do nothing: a file is opened when it is needed."""
+
+    def prepare_ends(self, numbers: Iterable[int]) -> None:
+        """Do nothing, as `prepare`."""
 
     def tokens(self, number: int, starts: IntArray, lengths: IntArray) -> IdBytes:
         """Return the token ids of a shard, mapped."""
@@ -107,9 +126,32 @@ class CachedShards:
         self._metrics = metrics
         self._mapped: dict[int, tuple[TokensShard, CachedFile]] = {}
         self._remote: dict[int, RemoteShard] = {}
+        self._direct: set[int] = set()
+        """The shards that are read from the bucket until the next `prepare`."""
         self._downloads: dict[int, Future[CachedFile]] = {}
         self._discarded: set[int] = set()
         self._pool = DaemonPool[CachedFile](DOWNLOADS, "thresher-loader")
+
+    def prepare(self, spans: Iterable[tuple[int, IntArray, IntArray]]) -> None:
+        """Read the blocks of shards that are not here, if these are the first batches; else begin their downloads."""
+        missing = {
+            each[0]: each[1:] for each in spans if not self._intact(each[0], partial(self._local, each[0]))
+        }
+        self._direct.clear()
+        left = DIRECT_BYTES - self._metrics.counts.direct_bytes
+        for number in missing:
+            if left > 0:
+                self._direct.add(number)
+                left -= min(BLOCK_BYTES, self._shards[number].file.bytes)
+            elif number not in self._downloads:
+                self._request(number)
+        remote = self._opened(missing.keys() & self._direct)
+        hold([(shard, shard.blocks(*missing[number])) for number, shard in remote.items()], self._metrics)
+
+    def prepare_ends(self, numbers: Iterable[int]) -> None:
+        """Read the ends of shards that are not here."""
+        missing = [each for each in numbers if not self._intact(each, partial(self._cached, each))]
+        hold([(shard, shard.blocks_of_ends()) for shard in self._opened(missing).values()], self._metrics)
 
     def tokens(self, number: int, starts: IntArray, lengths: IntArray) -> IdBytes:
         """Return the token ids of a shard: mapped if it is in the cache, else from the bucket for the first batches,
@@ -119,7 +161,6 @@ class CachedShards:
         def checked() -> IdBytes:
             shard = self._open(number)
             if isinstance(shard, RemoteShard):
-                shard.hold(starts, lengths)
                 return shard
             shard.check_spans(starts, lengths)
             return shard.unchecked_bytes
@@ -130,12 +171,8 @@ class CachedShards:
         """Return the ends of a shard, without its download if it is not there."""
 
         def checked() -> npt.NDArray[np.uint64]:
-            held = None if number in self._mapped else self._cache.take(self._key(number))
-            if held:
-                self._map(number, held)
-            if number in self._mapped:
-                return self._mapped[number][0].ends
-            return self._direct(number).ends
+            shard = self._cached(number) or self._opened([number])[number]
+            return shard.ends
 
         return self._intact(number, checked)
 
@@ -172,25 +209,37 @@ class CachedShards:
                 download.add_done_callback(_release)
         for _, held in self._mapped.values():
             held.release()
-        for remote in self._remote.values():
-            remote.close()
         self._downloads.clear()
         self._mapped.clear()
         self._remote.clear()
 
     def _open(self, number: int) -> TokensShard | RemoteShard:
+        shard = self._local(number)
+        if shard is not None:
+            return shard
+        if number in self._direct:
+            return self._opened([number])[number]
+        return self._downloaded(number)
+
+    def _cached(self, number: int) -> TokensShard | None:
+        """Return a shard that is mapped or in the cache; None if there is none."""
         if number in self._mapped:
             return self._mapped[number][0]
+        held = self._cache.take(self._key(number))
+        return self._map(number, held) if held else None
+
+    def _local(self, number: int) -> TokensShard | None:
+        """Return a shard that is on this machine, as far as is known; None if there is none."""
         download = self._downloads.get(number)
         if download is None:
-            held = self._cache.take(self._key(number))
-            if held:
-                self._metrics.add(cache_hits=1)
-                return self._map(number, held)
-        is_there = download is not None and download.done()
-        if not is_there and self._metrics.counts.direct_bytes < DIRECT_BYTES:
-            return self._direct(number)
-        download = download or self._request(number)
+            is_mapped, shard = number in self._mapped, self._cached(number)
+            self._metrics.add(cache_hits=shard is not None and not is_mapped)
+            return shard
+        return self._downloaded(number) if download.done() else None
+
+    def _downloaded(self, number: int) -> TokensShard:
+        """Return a shard when its download has ended."""
+        download = self._downloads.get(number) or self._request(number)
         try:
             held = download.result()
         except BaseException:
@@ -242,10 +291,13 @@ class CachedShards:
         self._downloads[number] = download
         return download
 
-    def _direct(self, number: int) -> RemoteShard:
-        if number not in self._remote:
-            self._remote[number] = RemoteShard(self._shards[number], self._metrics)
-        return self._remote[number]
+    def _opened(self, numbers: Iterable[int]) -> dict[int, RemoteShard]:
+        """Return shards as they lie in the bucket. Those that are not open yet are opened at the same time."""
+        wanted = sorted(numbers)
+        missing = [number for number in wanted if number not in self._remote]
+        shards = open_shards([self._shards[number] for number in missing], self._metrics)
+        self._remote.update(zip(missing, shards, strict=True))
+        return {number: self._remote[number] for number in wanted}
 
     def _map(self, number: int, held: CachedFile) -> TokensShard:
         self._downloads.pop(number, None)
