@@ -64,6 +64,8 @@ class AnalyzedText:
         if last is not None and last[0] == edits:
             return cast("AnalyzedText", last[1])  # a rule that looks at its own edits, and then the next rule
         made = replace(self, text=text_edits.apply(self.text, edits))
+        if self.__dict__.get("known") is self.text and all(edit.replacement.isascii() for edit in edits):
+            made.__dict__["known"] = made.text  # no character was added
         if "_counts" in self.__dict__:
             made.__dict__["_counts_before"] = self._counts
         self.__dict__["_last_edited"] = (edits, made)

@@ -21,6 +21,7 @@ from thresher.core import Document, RecordRef
 from thresher.core.unicode14 import known
 from thresher.extract import html, wikitext
 from thresher.extract.charset import decode, to_utf8
+from thresher.extract.extraction import Extraction
 from thresher.extract.links import extract_links
 from thresher.filters.dedup import repeat_units
 from thresher.filters.dedup.signature import sign
@@ -82,11 +83,10 @@ def text_digests(named):
     made = {"languages": digest(*languages.items())}
     for preset in PRESETS:
         rules = preset_rules(preset, ("en", "de", "zh", "ar"), ())
-        found = []
+        found = list[object]()
         for name, text in named.items():
             document, language = _document(name, text), languages[name]
-            found.append(judge(document, language, rules))
-            found.append(Measurer(rules).measure(_analyzed(text, language)))
+            found += [judge(document, language, rules), Measurer(rules).measure(_analyzed(text, language))]
         made[f"verdicts of {preset}"] = digest(*found)
     more = (
         PiiMasking(kinds=("key", "email", "iban", "card", "ip")),
@@ -151,8 +151,8 @@ def stored_digests(corpus, root):
     store = DirectoryStore(root / "data")
     writer = ArchiveWriter(store, "golden", writer="w", user_agent="thresher/golden")
     for number, (url, (body, mime)) in enumerate(corpus.items()):
-        made = capture(body, headers=(("Content-Type", mime),), wire=url, started_ms=STARTED_MS + number)
-        writer.append(made, UUID(int=number + 1, version=4))
+        taken = capture(body, headers=(("Content-Type", mime),), wire=url, started_ms=STARTED_MS + number)
+        writer.append(taken, UUID(int=number + 1, version=4))
     writer.commit()
     writer.seal()
     pool, progress = LocalWorkerPool(1), LineProgress()
@@ -211,7 +211,7 @@ def main():
         named = {
             url: found.text
             for url, (body, mime) in corpus.items()
-            if isinstance(found := html.extract(decode(body, mime), url), html.Extraction)
+            if isinstance(found := html.extract(decode(body, mime), url), Extraction)
         }
     made = extraction_digests(corpus) | text_digests(named)
     if not args.pages:
