@@ -34,8 +34,7 @@ test-pure: $(VENV)/pure.stamp        ## extraction, filters and shards; another 
 	$(BIN)/python -m pytest -m "not slow" $(PURE)
 
 test-slow: $(VENV)/test.stamp $(VENV)/chromium.stamp $(VENV)/deploy.stamp  ## what `make test` leaves out; property tests with random examples, or with those of SEED
-	$(BIN)/python -m pytest -m slow
-	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile random $(if $(SEED),--hypothesis-seed $(SEED))
+	$(BIN)/python -m pytest -m "slow or hypothesis" --hypothesis-profile random $(if $(SEED),--hypothesis-seed $(SEED))
 
 check: $(VENV)/test.stamp           ## format, lint, types, layers
 	$(BIN)/ruff format --check .

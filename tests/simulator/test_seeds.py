@@ -6,7 +6,7 @@ from redis import Redis
 from tests.simulator.simulation import simulate
 
 FEW = 20
-MANY = 125
+MANY = 60
 ON_REDIS = 3
 MANY_ON_REDIS = 25
 

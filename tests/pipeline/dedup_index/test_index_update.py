@@ -2,6 +2,7 @@
 
 import io
 import random
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -304,22 +305,31 @@ def find_removals(store, pool):
     dedup.run(store, ["main"], CONFIG, pool=pool, progress=LineProgress())
 
 
-@pytest.mark.parametrize("share", [0.61, *(pytest.param(n / 40, marks=pytest.mark.slow) for n in range(40))])
-def test_a_run_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(tmp_path, run, share):
-    documents = corpus(80, seed=8)
-    for name in ("whole", "killed"):
-        store = DirectoryStore(tmp_path / name)
-        put_part(store, "main", "part-0", documents[:40])
-        run(store, CONFIG)
-        put_part(store, "main", "part-1", documents[40:])
-    code, changes = run_in_a_process(find_removals, tmp_path / "whole", 10**9)
+@pytest.fixture(scope="module")
+def second_batch(tmp_path_factory, pool):
+    """A storage before its second batch is compared, the same storage afterwards, and how many changes that took."""
+    documents, directory = corpus(80, seed=8), tmp_path_factory.mktemp("batches")
+    store = DirectoryStore(directory / "before")
+    put_part(store, "main", "part-0", documents[:40])
+    find_removals(store, pool)
+    put_part(store, "main", "part-1", documents[40:])
+    whole = shutil.copytree(store.root, directory / "whole")
+    code, changes = run_in_a_process(find_removals, whole, 10**9)
     assert code == 0
     assert changes > 20
-    code, _ = run_in_a_process(find_removals, tmp_path / "killed", int(changes * share))
+    return store.root, whole, changes
+
+
+@pytest.mark.parametrize("share", [0.61, *(pytest.param(n / 40, marks=pytest.mark.slow) for n in range(40))])
+def test_a_run_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(
+    second_batch, tmp_path, run, share
+):
+    before, whole, changes = second_batch
+    killed = shutil.copytree(before, tmp_path / "killed")
+    code, _ = run_in_a_process(find_removals, killed, int(changes * share))
     assert code == 9
-    assert run(DirectoryStore(tmp_path / "killed"), CONFIG) == run(DirectoryStore(tmp_path / "whole"), CONFIG)
+    assert run(DirectoryStore(killed), CONFIG) == run(DirectoryStore(whole), CONFIG)
     kept, expected = (
-        sorted(path.name for path in (tmp_path / name / "dedup-index").rglob("*.npy"))
-        for name in ("killed", "whole")
+        sorted(path.name for path in (root / "dedup-index").rglob("*.npy")) for root in (killed, whole)
     )
     assert kept == expected

@@ -258,14 +258,21 @@ def judge_new(store, pool):
     judge_all(store, with_settings(FILTERS, ["gopher_quality.fewest_words=20"]), pool)
 
 
-@pytest.mark.parametrize("share", [0.4, *(pytest.param(n / 8, marks=pytest.mark.slow) for n in range(8))])
-def test_a_judging_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(
-    copied, tmp_path, pool, share
-):
-    shutil.copytree(copied.root, tmp_path / "whole")
-    code, changes = run_in_a_process(judge_new, tmp_path / "whole", 10**9)
+@pytest.fixture(scope="module")
+def newly_judged(processed, tmp_path_factory):
+    """The storage after a judging with new settings, and how many changes that took."""
+    whole = shutil.copytree(processed.root, tmp_path_factory.mktemp("judged") / "whole")
+    code, changes = run_in_a_process(judge_new, whole, 10**9)
     assert code == 0
     assert changes >= 4
+    return whole, changes
+
+
+@pytest.mark.parametrize("share", [0.4, *(pytest.param(n / 8, marks=pytest.mark.slow) for n in range(8))])
+def test_a_judging_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(
+    copied, newly_judged, pool, share
+):
+    whole, changes = newly_judged
     code, _ = run_in_a_process(judge_new, copied.root, int(changes * share))
     assert code == 9
     with pytest.raises(InputError, match=r"does not cover|no set of verdicts"):
@@ -274,7 +281,7 @@ def test_a_judging_that_is_killed_before_any_change_of_the_storage_is_finished_b
     for folder in ("judged_verdicts", "judged_signatures", "manifests/judge"):
         made, expected = (
             {path.name: path.read_bytes() for path in (root / folder).rglob("part-*")}
-            for root in (copied.root, tmp_path / "whole")
+            for root in (copied.root, whole)
         )
         assert made == expected
         assert made

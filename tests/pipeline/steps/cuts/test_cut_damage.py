@@ -1,6 +1,7 @@
 """Equal hashes of different texts cut nothing, damage has a name, and a killed run is finished by the next one."""
 
 import random
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -229,18 +230,25 @@ def cut_both(store, pool):
     run_cuts(store, pool, ["s"], BOTH)
 
 
-@pytest.mark.parametrize("share", [0.7, *(pytest.param(n / 12, marks=pytest.mark.slow) for n in range(12))])
-def test_a_run_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(tmp_path, pool, share):
-    stores = []
-    for name in ("whole", "killed"):
-        (tmp_path / name).mkdir()
-        store = put_corpus(tmp_path / name, pool, count=12)
-        cut_results_of(store)
-        stores.append(store)
-    code, changes = run_in_a_process(cut_both, stores[0].root, 10**9)
+@pytest.fixture(scope="module")
+def both_cut(tmp_path_factory, pool):
+    """A storage before both kinds of cuts, the same storage afterwards, and how many changes that took."""
+    store = put_corpus(tmp_path_factory.mktemp("before"), pool, count=12)
+    cut_results_of(store)
+    whole = shutil.copytree(store.root, tmp_path_factory.mktemp("whole") / "data")
+    code, changes = run_in_a_process(cut_both, whole, 10**9)
     assert code == 0
     assert changes > 30
-    code, _ = run_in_a_process(cut_both, stores[1].root, int(changes * share))
+    return store.root, whole, changes
+
+
+@pytest.mark.parametrize("share", [0.7, *(pytest.param(n / 12, marks=pytest.mark.slow) for n in range(12))])
+def test_a_run_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(
+    both_cut, tmp_path, share
+):
+    before, whole, changes = both_cut
+    killed = DirectoryStore(shutil.copytree(before, tmp_path / "killed"))
+    code, _ = run_in_a_process(cut_both, killed.root, int(changes * share))
     assert code == 9
-    run_once(stores[1])
-    assert contents(stores[1]) == contents(stores[0])
+    run_once(killed)
+    assert contents(killed) == contents(DirectoryStore(whole))
