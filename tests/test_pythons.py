@@ -180,7 +180,7 @@ DIGESTS = {
     "links": "af00f9919dd325fe",
     "dates of headers": "6bb7cc8bed484bf2",
     "dates of sitemaps": "44c37323905a94d6",
-    "dates of inputs": "cfe9b54fbd4c2cef",
+    "dates of inputs": "94b15126a9ba2e53",
     "dates of rights": "eb6989a4afb9e68d",
     "references": "439cd072b57f675a",
     "tables": "093fc9f8024fb510",
