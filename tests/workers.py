@@ -41,6 +41,8 @@ SECONDS = "workers/seconds_of_files"
 SECONDS_OF_A_TEST = 0.1
 """What a test may take that has not run yet."""
 PR_SET_PDEATHSIG = 1
+GROWTH_BYTES = 200 << 20
+"""A worker that has grown by so much is replaced behind the file that it runs: so are its browsers and worker pools."""
 END_S = 60
 """A worker that is asked to end and has not after this time is killed."""
 
@@ -130,6 +132,8 @@ class Run:
                 ready = wait([worker.connection for worker in self.workers])
                 for worker in [worker for worker in self.workers if worker.connection in ready]:
                     self._hear(worker)
+                if self.queue and len(self.workers) < count:
+                    self._start()
         finally:
             self._end()
             if self.cache:
@@ -195,7 +199,7 @@ class Run:
                 self._fail("what all tests share", ("", None, ""), value, "teardown")
 
     def _lose(self, worker: Worker) -> None:
-        """A worker is dead: its test has failed; another one goes on."""
+        """A worker is dead: its test has failed; another one takes the tests that it had before it."""
         status = self._remove(worker)
         if worker.current is None and not worker.waiting:
             return
@@ -215,7 +219,6 @@ class Run:
             )
         if worker.waiting:
             self.queue.append(worker.waiting)
-        self._start()
 
     def _fail(
         self, name: str, location: tuple[str, int | None, str], text: str, when: Literal["call", "teardown"]
@@ -345,8 +348,11 @@ def become_worker(session: pytest.Session, connection: Connection) -> None:
 
 
 def run_items(session: pytest.Session, connection: Connection) -> None:
-    """Run the tests of one file after the other, and tear down what they have set up."""
+    """Run the tests of one file after the other, and tear down what they have set up. Return when there are no more, or
+    when this process has become large.
+    """
     following: Any = BetweenFiles(session)
+    before = resident_bytes()
     while True:
         connection.send(("next", None))
         indices = connection.recv()
@@ -355,7 +361,7 @@ def run_items(session: pytest.Session, connection: Connection) -> None:
             item = session.items[index]
             nextitem = session.items[indices[at]] if at < len(indices) else following
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=nextitem)
-        if not indices:
+        if not indices or resident_bytes() > before + GROWTH_BYTES:
             break
     try:
         session._setupstate.teardown_exact(None)
@@ -363,6 +369,10 @@ def run_items(session: pytest.Session, connection: Connection) -> None:
         connection.send(("end", traceback.format_exc()))
     else:
         connection.send(("end", None))
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 class BetweenFiles:
