@@ -95,7 +95,8 @@ def shared(config: pytest.Config, name: str) -> Any:
 
     It must return soon, for other workers wait meanwhile: a server that is started, and not one that answers.
     """
-    return config.pluginmanager.get_plugin(SERVERS).get(name)
+    servers: Any = config.pluginmanager.get_plugin(SERVERS)
+    return servers.get(name)
 
 
 class Run:
@@ -330,7 +331,7 @@ def work(session: pytest.Session, connection: Connection) -> NoReturn:
 def become_worker(session: pytest.Session, connection: Connection) -> None:
     config = session.config
     manager = config.pluginmanager
-    capture = manager.get_plugin("capturemanager")
+    capture: Any = manager.get_plugin("capturemanager")
     capture.stop_global_capturing()  # its files are those of the main process
     capture.start_global_capturing()
     capture.suspend_global_capture()
