@@ -1,8 +1,9 @@
 """`read`: many ranges of objects at the same time.
 
-1. Up to `MAX_REQUESTS` ranges are read by boto3, in a thread each: there the start of the second client would take
-   longer than it saves. More than that are read by aioboto3 in one thread, at most `READ_AHEAD_REQUESTS` ranges and
-   `READ_AHEAD_BYTES` of them under way or unread (`storage.loop_thread`), so a slow caller is not overrun.
+1. Up to `THREADED_RANGES` ranges are read by boto3, at most `MAX_REQUESTS` at a time, in a thread each. There the start
+   of the second client would take longer than it saves. More ranges are read by aioboto3 in one thread, at most
+   `READ_AHEAD_REQUESTS` of them and `READ_AHEAD_BYTES` under way or unread (`storage.loop_thread`), so a slow caller is
+   not overrun.
 2. All ranges of one object are of the version that answered first: later requests carry its entity tag, and the tags
    of requests that were sent before it was known are compared with it.
 """
@@ -25,6 +26,9 @@ from thresher.storage.s3.s3_client import MAX_REQUESTS
 from thresher.storage.s3.s3_errors import DamagedReply, is_empty, is_missing, is_precondition_failed
 from thresher.storage.store import ByteRange, check_name
 
+THREADED_RANGES = 512
+"""With as many requests under way, both clients read as many ranges a second. aioboto3 takes .6 ms of CPU time less for
+each, and .4 s more until its client is open (`bench/storage/range_reads.py`)."""
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
 
 
@@ -32,8 +36,8 @@ def read(connection: Connection, prefix: str, ranges: Iterable[ByteRange]) -> It
     """Yield the bytes of each range, in order. Raise as `Store.read_ranges` says."""
     reading = _Reading(connection=connection, prefix=prefix)
     rest = iter(ranges)
-    first = list(islice(rest, MAX_REQUESTS + 1))
-    if len(first) <= MAX_REQUESTS:
+    first = list(islice(rest, THREADED_RANGES + 1))
+    if len(first) <= THREADED_RANGES:
         works = [partial(reading.fetch, each) for each in first]
         slots = threading.Semaphore(MAX_REQUESTS)
         yield from connection.run(lambda it: it.in_flight.run_all(slots, works))

@@ -22,7 +22,7 @@ from thresher.storage.s3.http_connections import CONNECT_S, use_own_connections
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 
-MAX_REQUESTS = 16
+MAX_REQUESTS = 64
 """Connections that one client keeps, and requests of a `Connection` on the wire at the same time."""
 READ_S = 60
 """Seconds without a byte. A contended conditional put takes SeaweedFS up to 8 s (measured)."""

@@ -30,15 +30,20 @@ from tests.storage.s3server import BUCKET, READER
 from thresher.core import CorruptData, InputError, Unavailable
 from thresher.storage.loop_thread import READ_AHEAD_REQUESTS
 from thresher.storage.request_retry import RetryPolicy
-from thresher.storage.s3.s3_client import MAX_REQUESTS
 from thresher.storage.s3.s3_store import S3Store
 from thresher.storage.store import ByteRange
 
 DATA = bytes(range(256)) * 40
-MANY = MAX_REQUESTS + 4
-"""More than boto3 reads: these are read by aioboto3."""
+THREADED_RANGES = 16
+MANY = THREADED_RANGES + 4
+"""More than boto3 reads here: these are read by aioboto3."""
 EXPECTED = [DATA[number : number + 10] for number in range(MANY)]
 IMPATIENT = RetryPolicy(total_ms=1000, first_ms=5, longest_ms=50)
+
+
+@pytest.fixture(autouse=True)
+def _few_are_many(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("thresher.storage.s3.range_reads.THREADED_RANGES", THREADED_RANGES)
 
 
 @pytest.fixture
