@@ -10,6 +10,7 @@ from traceback import extract_tb, format_tb
 from typing import Self
 
 from thresher.core.errors import ThresherError
+from thresher.core.unicode14 import is_printable
 
 FAILURE_PREFIX = "failed:"
 """The beginning of the reason codes of failures."""
@@ -35,7 +36,7 @@ class Failure(Exception):
     def from_exception(cls, step: str, error: Exception) -> Self:
         """Return the failure of a step, made from an exception."""
         message = "".join(
-            character if character.isprintable() else " "
+            character if is_printable(character) else " "
             for character in _message(error)[:MAX_MESSAGE_CHARACTERS]
         )
         places = [

@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from thresher.core import Failure, ThresherError
+from thresher.core.unicode14 import is_printable
 from thresher.crawler.reading.outcome import READING_STEP
 from thresher.isolation import ConfinementLimits, WorkerProcess, confine
 
@@ -124,5 +125,5 @@ def _failure(answer: bytes) -> Failure:
     """Return the failure that an answer reports. A page may have chosen its texts."""
     texts = answer[:MAX_FAILURE_BYTES].decode(errors="replace").split("\0")
     text, reason, traceback = (*texts, "", "", "")[:3]
-    printable = "".join(each if each.isprintable() else " " for each in text)
+    printable = "".join(each if is_printable(each) else " " for each in text)
     return Failure(printable, reason=reason, traceback=traceback)

@@ -7,7 +7,7 @@ in another way since Python 3.13. Whom a crawler contacts and what an archive sa
 from ipaddress import IPv4Address, IPv6Address, ip_network
 
 _NOT_PUBLIC = (
-    # IANA IPv4 Special-Purpose Address Registry, as of 2025-10-09: all entries that are not globally reachable.
+    # IANA IPv4 Special-Purpose Address Registry (RFC 6890, RFC 8190): all entries that are not globally reachable.
     "0.0.0.0/8",
     "10.0.0.0/8",
     "100.64.0.0/10",  # shared, RFC 6598
@@ -22,7 +22,7 @@ _NOT_PUBLIC = (
     "198.51.100.0/24",
     "203.0.113.0/24",
     "240.0.0.0/4",  # reserved; contains the limited broadcast
-    # IANA IPv6 Special-Purpose Address Registry, as of 2025-10-09: likewise.
+    # IANA IPv6 Special-Purpose Address Registry: likewise, up to the prefixes of RFC 9602, 9637 and 9780.
     "::/128",
     "::1/128",
     "::ffff:0:0/96",  # mapped; judge the IPv4 address instead

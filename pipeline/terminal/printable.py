@@ -8,15 +8,17 @@ import json
 import re
 from typing import Any
 
+from thresher.core.unicode14 import is_printable
+
 _TERMINAL_CONTROLS = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 """Control characters that JSON does not escape: C1 controls, line separators, and marks of direction."""
 
 
 def printable(text: str) -> str:
     """Return `text` with every character escaped that is not visible, a line feed or a tab."""
-    if text.isprintable():
+    if is_printable(text):
         return text
-    return "".join(each if each.isprintable() or each in "\n\t" else _escaped(each) for each in text)
+    return "".join(each if is_printable(each) or each in "\n\t" else _escaped(each) for each in text)
 
 
 def printable_json(value: Any) -> str:

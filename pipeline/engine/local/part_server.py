@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from thresher.core import CorruptData, ThresherError
+from thresher.core.unicode14 import is_printable
 from thresher.pipeline.engine.messages import (
     CHUNK_BYTES,
     ErrorMessage,
@@ -225,7 +226,7 @@ class PartServer:
 def sanitize(text: str) -> str:
     """Return a worker's text for people: cut to the limit, without characters that move a terminal's cursor."""
     cut = text if len(text) <= MAX_TEXT_CHARACTERS else f"{text[:MAX_TEXT_CHARACTERS]}..."
-    return "".join(each if each.isprintable() or each == "\n" else "\ufffd" for each in cut)
+    return "".join(each if is_printable(each) or each == "\n" else "\ufffd" for each in cut)
 
 
 def _joined(file: io.BufferedReader, spans: Sequence[tuple[int, int]]) -> bytes:
