@@ -30,8 +30,10 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 import pytest
+from _pytest.capture import CaptureManager
 from _pytest.runner import runtestprotocol
 
+from tests.expect import expect
 from tests.places.orphans import kill_orphans_at_the_end
 
 SERVERS = "servers of all workers"
@@ -95,7 +97,8 @@ def shared(config: pytest.Config, name: str) -> Any:
 
     It must return soon, for other workers wait meanwhile: a server that is started, and not one that answers.
     """
-    servers: Any = config.pluginmanager.get_plugin(SERVERS)
+    servers = config.pluginmanager.get_plugin(SERVERS)
+    assert servers is not None
     return servers.get(name)
 
 
@@ -331,7 +334,7 @@ def work(session: pytest.Session, connection: Connection) -> NoReturn:
 def become_worker(session: pytest.Session, connection: Connection) -> None:
     config = session.config
     manager = config.pluginmanager
-    capture: Any = manager.get_plugin("capturemanager")
+    capture = expect(CaptureManager, manager.get_plugin("capturemanager"))
     capture.stop_global_capturing()  # its files are those of the main process
     capture.start_global_capturing()
     capture.suspend_global_capture()
