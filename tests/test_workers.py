@@ -36,6 +36,14 @@ def test_warns(): warnings.warn("a warning", ResourceWarning)
 @pytest.mark.skip
 def test_skips(): pass
 """
+LEAVES = """
+import multiprocessing, os, signal, time
+
+def test_leaves_a_process_that_is_stopped():
+    left = multiprocessing.get_context("fork").Process(target=time.sleep, args=(300,))
+    left.start()
+    os.kill(left.pid, signal.SIGSTOP)
+"""
 WAITS = """
 import pathlib, pytest, time
 
@@ -85,14 +93,14 @@ def environment() -> dict[str, str]:
 @pytest.mark.timeout(60)
 def test_every_test_has_its_report_and_a_dead_worker_costs_one_test(tmp_path):
     ran = subprocess.run(
-        command(tmp_path, first=FIRST, second=SECOND, third=SECOND),
+        command(tmp_path, first=FIRST, second=SECOND, third=SECOND, fourth=LEAVES),
         cwd=tmp_path,
         check=False,
         env=environment(),
         capture_output=True,
         text=True,
     )
-    assert "2 failed, 6 passed, 2 skipped, 2 warnings" in ran.stdout
+    assert "2 failed, 7 passed, 2 skipped, 2 warnings" in ran.stdout
     assert "test_dies: its process ended (signal SIGKILL)" in ran.stdout
     assert "what it printed" in ran.stdout
     assert ran.returncode == 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import io
+import multiprocessing
 import os
 import random
 import signal
@@ -314,21 +315,32 @@ def work(session: pytest.Session, connection: Connection) -> NoReturn:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
         kill_orphans_at_the_end()
         become_worker(session, connection)
-        run_items(session, connection)
+        failure = run_items(session, connection)
+        clear_up(session)
+        connection.send(("end", failure))
         code = 0
     except (KeyboardInterrupt, BrokenPipeError, EOFError):
-        pass
+        clear_up(session)
     except BaseException:  # noqa: BLE001 - nobody above sees it
         traceback.print_exc(file=sys.__stderr__)
+        clear_up(session)
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        with suppress(BaseException):
-            session._setupstate.teardown_exact(None)
-        with suppress(BaseException):
-            save_coverage()
-        with suppress(BaseException):
-            atexit._run_exitfuncs()
         os._exit(code)
+
+
+def clear_up(session: pytest.Session) -> None:
+    """Tear down what is set up, and do what a process does at its end. One that cannot end in time is ended by the kernel."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(END_S)
+    with suppress(BaseException):
+        session._setupstate.teardown_exact(None)
+    with suppress(BaseException):
+        save_coverage()
+    with suppress(BaseException):
+        for child in multiprocessing.active_children():
+            child.kill()  # it may be stopped, and Python would wait for it
+        atexit._run_exitfuncs()
 
 
 def become_worker(session: pytest.Session, connection: Connection) -> None:
@@ -351,9 +363,9 @@ def become_worker(session: pytest.Session, connection: Connection) -> None:
     random.seed()
 
 
-def run_items(session: pytest.Session, connection: Connection) -> None:
-    """Run the tests of one file after the other, and tear down what they have set up. Return when there are no more, or
-    when this process has become large.
+def run_items(session: pytest.Session, connection: Connection) -> str | None:
+    """Run the tests of one file after the other, and tear down what they have set up. Return the traceback of what failed
+    in that, when there are no more tests or this process has become large.
     """
     following: Any = BetweenFiles(session)
     before = resident_bytes()
@@ -370,9 +382,8 @@ def run_items(session: pytest.Session, connection: Connection) -> None:
     try:
         session._setupstate.teardown_exact(None)
     except Exception:  # noqa: BLE001 - reported as every other error
-        connection.send(("end", traceback.format_exc()))
-    else:
-        connection.send(("end", None))
+        return traceback.format_exc()
+    return None
 
 
 def resident_bytes() -> int:
