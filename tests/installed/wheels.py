@@ -17,11 +17,14 @@ Thresher, because the `.pth` files in it are not read again."""
 
 
 def run(*command, cwd=None, **variables):
-    """Run a program, and return what it printed. A failure shows its messages."""
+    """Run a program, and return what it printed. A failure shows its messages. Modules of the checkout are not on its path,
+    though some tests put them there for the workers of Ray (`tests.pipeline.raycluster`).
+    """
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [*map(str, command)],
         cwd=cwd,
-        env={**os.environ, **variables},
+        env={**inherited, **variables},
         capture_output=True,
         text=True,
         check=False,
