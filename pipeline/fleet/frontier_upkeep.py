@@ -26,7 +26,10 @@ async def maintain_frontier(project: OpenProject, frontier: Frontier, name: str)
             upkeep = group.create_task(tail.run(f"keeper-{uuid4()}", outbox.log_due))
             yield
             upkeep.cancel()
-    except* ThresherError as errors:
+    except BaseExceptionGroup as failures:  # what `except*` raises is a group again on CPython 3.11.2
+        errors, others = failures.split(ThresherError)
+        if errors is None or others is not None:
+            raise
         raise errors.exceptions[0] from None
     await outbox.log_all()
 
