@@ -64,11 +64,11 @@ class TlsContexts:
                 context.load_verify_locations(cadata=authority)
         elif verify:
             context = ssl.create_default_context()
-            context.verify_flags = ssl.VerifyFlags.VERIFY_X509_TRUSTED_FIRST
         else:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
+        context.verify_flags = ssl.VerifyFlags.VERIFY_X509_TRUSTED_FIRST
         if old_versions:
             context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
             context.set_ciphers(_OLD_VERSIONS)
