@@ -8,7 +8,7 @@ import pytest
 
 from demo.web import Web
 from tests.end_to_end.conftest import TOML, User, kill_tree, wait_until
-from tests.storage.s3server import BUCKET
+from tests.storage.s3server import BUCKET, running_server
 from thresher.storage.s3.s3_store import S3Store
 
 WORDS = ("run", "seeds.txt", "--scope", "host", "--workers", "2", "--out")
@@ -20,6 +20,13 @@ CONCURRENCY = 64
 def web():
     with Web().serve() as serving:
         yield serving
+
+
+@pytest.fixture(scope="module")
+def server(s3_keys, tmp_path_factory):
+    """A server of its own: it is killed while other test processes use the shared one."""
+    with running_server(tmp_path_factory.mktemp("s3")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

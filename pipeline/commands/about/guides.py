@@ -12,7 +12,7 @@ from pathlib import Path
 DIRECTORY = Path(str(files("thresher"))) / "guides"
 """A link to docs/guides in a checkout, a folder in an installed Thresher."""
 _CODE = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
-_LINK = re.compile(r"!?\[([^\]]+)\]\(([^)\s]+)\)")
+_LINK = re.compile(r"!?\[([^\[\]]+)\]\(([^()\s]+)\)")
 _SCHEMES = ("http://", "https://")
 
 
