@@ -55,3 +55,9 @@ class Document:
     """The input's own id, or empty."""
     fetched_at_ms: int
     record: RecordRef
+    screenshot_offset: int = 0
+    """First byte, in the file of the document's own record, of the record with the picture of the page: of all of it,
+    or of the window if that shows all.
+    """
+    screenshot_length: int = 0
+    """Stored bytes of that record; 0 if the archive has no picture of the page."""

@@ -312,7 +312,7 @@ class LeaseHandler:
             page_record_id,
             self.archive_filter,
             options,
-            None if rendered is None else replace(rendered, subresources=()),
+            None if rendered is None else replace(rendered, subresources=(), screenshots=()),
             returns=PageResult,
             accepts=lambda page: plausible(lease, page.settlement),
         )

@@ -73,6 +73,8 @@ DOCUMENTS = pa.schema(
                 "fact_sources",
             )
         ),
+        _column("screenshot_offset", pa.int64()),
+        _column("screenshot_length", pa.int64()),
     ]
 )
 """One `Document` a row."""

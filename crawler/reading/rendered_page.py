@@ -28,6 +28,22 @@ class Subresource:
     """What the browser needed it for: `script`, `stylesheet`, `xhr` (which includes `fetch`), `preflight`."""
 
 
+ScreenshotKind = Literal["view", "thumbnail", "fullPage"]
+SCREENSHOT_URIS = {kind: f"urn:{kind}:" for kind in get_args(ScreenshotKind)}
+"""Begin the URIs of screenshots, as in browsertrix-crawler: `urn:view:https://example.org/`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screenshot:
+    """A picture of a page."""
+
+    kind: ScreenshotKind
+    mime: str
+    data: bytes
+    height: int
+    """In pixels."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderReport:
     """How a rendering went."""
@@ -55,6 +71,9 @@ class RenderedPage:
     elapsed_ms: int
     browser: str
     """Name and version."""
+    screenshots: tuple[Screenshot, ...] = ()
+    page_height: int | None = None
+    """Height of the page in pixels, if screenshots were taken."""
 
 
 def dom_id(page: UUID) -> UUID:
@@ -72,6 +91,17 @@ def subresource_id(page: UUID, number: int) -> UUID:
     return uuid5(page, f"part-{number}")
 
 
+def screenshot_id(page: UUID, kind: ScreenshotKind) -> UUID:
+    """Return the id of the record with a picture of a page."""
+    return uuid5(page, kind)
+
+
+def pictured_page(uri: str) -> str:
+    """Return the URL of the page that a screenshot shows, given its URI; an empty text for any other URI."""
+    prefix = next((prefix for prefix in SCREENSHOT_URIS.values() if uri.startswith(prefix)), "")
+    return uri[len(prefix) :] if prefix else ""
+
+
 def encode_report(rendered: RenderedPage) -> bytes:
     """Return the block of the report's record."""
     lines = [
@@ -80,6 +110,11 @@ def encode_report(rendered: RenderedPage) -> bytes:
         ("elapsed-ms", str(rendered.elapsed_ms)),
         ("parts", str(len(rendered.subresources))),
         *((f"refused-{reason}", str(count)) for reason, count in sorted(rendered.refusals.items())),
+        *(
+            (f"screenshot-{each.kind}", f"{each.height} pixels high, {len(each.data)} bytes")
+            for each in rendered.screenshots
+        ),
+        *([] if rendered.page_height is None else [("page-height", str(rendered.page_height))]),
         *(("outlink", url) for url in rendered.report.navigations),
     ]
     return "".join(f"{name}: {' '.join(value.split())}\r\n" for name, value in lines).encode(errors="replace")

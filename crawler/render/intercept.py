@@ -10,6 +10,7 @@
 import asyncio
 from base64 import b64encode
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -32,8 +33,14 @@ FAVICON = "/favicon.ico"
 class Interceptor:
     """The requests of one tab. `error` is the first fault of ours: the caller that renders the page raises it."""
 
-    def __init__(self, capture: Capture, fetcher: SubresourceFetcher) -> None:
-        self._capture, self._fetcher = capture, fetcher
+    def __init__(
+        self,
+        capture: Capture,
+        fetcher: SubresourceFetcher,
+        *,
+        allowed_kinds: Collection[str] = request_rules.ALLOWED_KINDS,
+    ) -> None:
+        self._capture, self._fetcher, self._allowed_kinds = capture, fetcher, allowed_kinds
         self._session: CDPSession
         self._frame = ""
         self._is_document_served = False
@@ -74,7 +81,10 @@ class Interceptor:
                 return
             asked_for = request_rules.preflight_method(request["method"], request["headers"])
             method = asked_for or request["method"]
-            if reason := request_rules.refusal(method=method, kind=kind, url=request["url"]):
+            reason = request_rules.refusal(
+                method=method, kind=kind, url=request["url"], allowed_kinds=self._allowed_kinds
+            )
+            if reason:
                 if reason != "other" or not request["url"].endswith(FAVICON):
                     self.refuse(reason)
                 await self._fail(key, "BlockedByClient")

@@ -1,8 +1,9 @@
-"""`RenderSettings`: which pages are opened in a browser, and which browser."""
+"""`RenderSettings`: which pages are opened in a browser, which browser, and whether its pictures are archived."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from thresher.core import InputError
 from thresher.core.settings import Key
 
 RenderMode = Literal["never", "auto", "always"]
@@ -10,7 +11,10 @@ RenderMode = Literal["never", "auto", "always"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderSettings:
-    """With `render = "auto"` the browser opens only HTML pages that say little without scripts."""
+    """With `render = "auto"` the browser opens only HTML pages that say little without scripts.
+
+    Raise `InputError` if screenshots are wanted and no page is rendered.
+    """
 
     render: Annotated[
         RenderMode,
@@ -22,3 +26,13 @@ class RenderSettings:
         Key("false renders even if the system does not let Chromium have its sandbox; see docs/security.md"),
     ] = True
     """Without its sandbox, a page that breaks out of the script engine is confined by the outer walls alone."""
+    screenshot: Annotated[
+        bool, Key("true fetches images and fonts of a rendered page, and archives pictures of it")
+    ] = False
+
+    def __post_init__(self) -> None:
+        if self.screenshot and self.render == "never":
+            raise InputError(
+                'crawler.screenshot = true and crawler.render = "never": no page is opened in a browser; set '
+                'crawler.render = "always", or "auto" for pages that need one'
+            )

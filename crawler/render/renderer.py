@@ -76,7 +76,7 @@ class Renderer:
         """Start the browser. Raise `InputError` if it cannot have its sandbox, and `Unavailable` if it does not
         start.
         """
-        self._browser = await start_browser(self._program, sandbox=self._settings.browser_sandbox)
+        self._browser = await self._start_browser()
 
     async def render_page(self, lease: Lease, capture: Capture) -> RenderedPage | None:
         """Return what a browser makes of a captured page; None if the page is not to be rendered."""
@@ -131,6 +131,7 @@ class Renderer:
                 user_agent=self.user_agent,
                 deadline=deadline,
                 max_bytes=self._wire.max_body,
+                with_screenshots=self._settings.screenshot,
             )
         finally:
             browser.open_pages -= 1
@@ -142,13 +143,16 @@ class Renderer:
             if now is None or not now.is_alive or now.is_over_memory or now.total_pages >= PAGES_A_BROWSER:
                 if now is not None:
                     self._old.add(now)
-                self._browser = now = await start_browser(
-                    self._program, sandbox=self._settings.browser_sandbox
-                )
+                self._browser = now = await self._start_browser()
             # Count it before another task runs: an old browser ends once no page is open in it.
             now.total_pages += 1
             now.open_pages += 1
             return now
+
+    async def _start_browser(self) -> Browser:
+        return await start_browser(
+            self._program, sandbox=self._settings.browser_sandbox, with_pictures=self._settings.screenshot
+        )
 
     def _clear(self) -> None:
         """Stop the old browsers that have no open pages."""

@@ -1,8 +1,8 @@
 """`archive_rendering`: write the records of a rendering into the archive, before the page itself.
 
-The exchanges of its subresources come first, then the report, then the DOM; the page's own request and response follow
-them, in the same file. So if a response is in the archive, the records that decided its lease are there too, whenever
-the writer was killed. Records without their response belong to a page that is fetched again.
+The exchanges of its subresources come first, then screenshots, the report, and the DOM; the page's own request and
+response follow them, in the same file. So if a response is in the archive, the records that decided its lease are there
+too, whenever the writer was killed. Records without their response belong to a page that is fetched again.
 """
 
 from uuid import UUID
@@ -10,10 +10,12 @@ from uuid import UUID
 from thresher.core import Capture
 from thresher.crawler.reading.rendered_page import (
     DOM_CONTENT_TYPE,
+    SCREENSHOT_URIS,
     RenderedPage,
     dom_id,
     encode_report,
     report_id,
+    screenshot_id,
     subresource_id,
 )
 from thresher.storage.archive.archive_writer import ArchiveWriter
@@ -36,11 +38,21 @@ def archive_rendering(archive: ArchiveWriter, rendered: RenderedPage, page: Capt
         sum(len(one.request) + len(one.response) + 2 * HEAD_BYTES for one in exchanges)
         + len(block)
         + len(rendered.html)
+        + sum(len(each.data) + HEAD_BYTES for each in rendered.screenshots)
         + 2 * HEAD_BYTES,
         max(rendered.started_ms, *(one.started_ms for one in exchanges)),
     )
     for number, subresource in enumerate(rendered.subresources):
         archive.append(subresource.capture, subresource_id(page_id, number), resource_type=subresource.kind)
+    for each in rendered.screenshots:
+        picture = Attachment(
+            kind="resource",
+            block=each.data,
+            uri=SCREENSHOT_URIS[each.kind] + rendered.url,
+            mime=each.mime,
+            date_ms=page.started_ms,  # that of the page, by which players and `thresher qa` find it
+        )
+        archive.attach(picture, record_id=screenshot_id(page_id, each.kind), response_id=page_id)
     report = Attachment(
         kind="metadata", block=block, uri=rendered.url, mime=WARC_FIELDS, date_ms=rendered.started_ms
     )

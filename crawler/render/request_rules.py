@@ -3,8 +3,8 @@
 1. Only http and https, and only GET and HEAD, because a crawler reads. Requests by which a script would send data
    (POST, beacons) are refused. A preflight (Fetch standard, section 4.8) goes to the server if it is for a GET or a
    HEAD.
-2. Only what text may depend on: scripts, stylesheets, and what scripts fetch (`xhr`), from any host. Pictures, media,
-   fonts, manifests and icons are refused, and so are event streams, which have no end.
+2. Only what text may depend on: scripts, stylesheets, and what scripts fetch (`xhr`), from any host. If screenshots
+   are taken, images and fonts too. Media, manifests and icons are refused, and so are event streams, which have no end.
 3. Frames are pages of their own: their address is a link that is found in the DOM. So is every address to which a
    script would navigate. The tab never leaves the page that it was opened for.
 4. The browser's own description is not sent: our headers say who we are, and which encodings we read. Headers that
@@ -15,10 +15,12 @@
    beyond the page: HSTS, reports, alternative services, service workers, downloads, passwords.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 ALLOWED_KINDS = frozenset({"script", "stylesheet", "xhr"})
 """`xhr` includes `fetch`: Chromium reports both under one type."""
+VISIBLE_KINDS = ALLOWED_KINDS | {"image", "font"}
+"""What a picture of a page depends on."""
 ALLOWED_METHODS = frozenset({"GET", "HEAD"})
 PREFLIGHT = "OPTIONS"
 _PREFLIGHT_METHOD_HEADER = "access-control-request-method"
@@ -102,7 +104,9 @@ def preflight_method(method: str, headers: Mapping[str, str]) -> str | None:
     return next((value for name, value in headers.items() if name.lower() == _PREFLIGHT_METHOD_HEADER), None)
 
 
-def refusal(*, method: str, kind: str, url: str) -> str | None:
+def refusal(
+    *, method: str, kind: str, url: str, allowed_kinds: Collection[str] = ALLOWED_KINDS
+) -> str | None:
     """Return why a request of a page is refused; None if it is allowed. For a preflight, `method` is the method that it
     asks for.
     """
@@ -110,7 +114,7 @@ def refusal(*, method: str, kind: str, url: str) -> str | None:
         return "scheme"
     if method not in ALLOWED_METHODS:
         return "method"
-    if kind not in ALLOWED_KINDS:
+    if kind not in allowed_kinds:
         return REFUSAL_REASONS.get(kind, "other")
     return "long_url" if len(url) > MAX_URL_LENGTH else None
 

@@ -9,9 +9,11 @@
    and its next frames change nothing; it is done after `ROUNDS` such rounds at the latest. At its deadline (in real
    time) its scripts are stopped, and the DOM is taken as it is.
 3. The DOM is read as a reader sees it (`crawler.render.chromium.dom`), up to a length.
-4. A page never waits for a person: dialogs are dismissed, windows closed, downloads cancelled, permissions denied. Each
+4. If screenshots are wanted (`crawler.render.screenshots`), the page may ask for images and fonts, has a larger window,
+   and always gets the tall one, in which images load that wait to be near the window. The pictures are taken last.
+5. A page never waits for a person: dialogs are dismissed, windows closed, downloads cancelled, permissions denied. Each
    is counted.
-5. A fault of a tab affects only its own page. If the whole browser has ended, `render` raises `BrowserGoneError`.
+6. A fault of a tab affects only its own page. If the whole browser has ended, `render` raises `BrowserGoneError`.
 """
 
 import asyncio
@@ -30,12 +32,14 @@ from playwright.async_api import (
 )
 
 from thresher.core import Capture
-from thresher.crawler.reading.rendered_page import RenderedPage, RenderProblem, RenderReport
+from thresher.crawler.reading.rendered_page import RenderedPage, RenderProblem, RenderReport, Screenshot
+from thresher.crawler.render import request_rules
 from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.browser import Browser
 from thresher.crawler.render.chromium.init_script import INIT_SCRIPT, has_used
 from thresher.crawler.render.chromium.isolated_world import call_function, create_world
 from thresher.crawler.render.intercept import Interceptor
+from thresher.crawler.render.screenshots import MAX_HEIGHT, VIEW, take_screenshots
 from thresher.crawler.render.subresources import SubresourceFetcher
 
 ROUND_MS = 5_000
@@ -56,15 +60,17 @@ EXIT_WAIT_S = 1.0
 MEMORY_KILL_WINDOW_S = 2.0
 """Seconds. If a tab crashes within this time after one was killed for its memory, it counts as the killed one."""
 
-TALL: ViewportSize = {"width": 1280, "height": 8_000}
-"""Pixels of the window when a page waits for elements to come into view: as far as a reader might scroll."""
+WINDOW: ViewportSize = {"width": 1280, "height": 720}
+"""Pixels of the window."""
+SCREENSHOT_GRACE_S = 2.0
+"""Seconds beyond its deadline in which all screenshots of a page must be taken."""
 
 
 class BrowserGoneError(Exception):
     """The browser ended, with all its tabs."""
 
 
-async def render(
+async def render(  # noqa: PLR0913 - one page, and how it is rendered
     browser: Browser,
     capture: Capture,
     fetcher: SubresourceFetcher,
@@ -72,12 +78,21 @@ async def render(
     user_agent: str,
     deadline: float,
     max_bytes: int,
+    with_screenshots: bool = False,
 ) -> RenderedPage:
     """Return the rendering of a captured page. `deadline` is by the event loop's clock; `max_bytes` bounds the DOM.
+    Screenshots need a browser that was started with pictures.
 
     Raise `BrowserGoneError` if the browser ended. Whatever the page does raises nothing.
     """
-    tab = _Tab(browser, capture, fetcher, deadline=deadline, max_bytes=max_bytes)
+    tab = _Tab(
+        browser,
+        capture,
+        fetcher,
+        deadline=deadline,
+        max_bytes=max_bytes,
+        with_screenshots=with_screenshots,
+    )
     started_ms, started_at = time.time_ns() // 1_000_000, time.monotonic()
     problem = await tab.run(user_agent)
     return RenderedPage(
@@ -90,6 +105,8 @@ async def render(
         started_ms=started_ms,
         elapsed_ms=round((time.monotonic() - started_at) * 1000),
         browser=browser.name,
+        screenshots=tab.screenshots,
+        page_height=tab.page_height,
     )
 
 
@@ -102,14 +119,19 @@ class _Tab:
         *,
         deadline: float,
         max_bytes: int,
+        with_screenshots: bool,
     ) -> None:
         self._browser, self._capture, self._fetcher = browser, capture, fetcher
         self._deadline, self._max_bytes = deadline, max_bytes
         self._page: Page | None = None
-        self._requests = Interceptor(capture, fetcher)
+        self._with_screenshots = with_screenshots
+        kinds = request_rules.VISIBLE_KINDS if with_screenshots else request_rules.ALLOWED_KINDS
+        self._requests = Interceptor(capture, fetcher, allowed_kinds=kinds)
         self._has_closed_root = False
         self._crashed, self._closed = asyncio.Event(), asyncio.Event()
         self.html, self.title = b"", ""
+        self.screenshots: tuple[Screenshot, ...] = ()
+        self.page_height: int | None = None
 
     async def run(self, user_agent: str) -> RenderProblem:
         """Fill `html` and `title` as far as the page permits. Raise what the fetcher raises: a fault of ours."""
@@ -137,6 +159,7 @@ class _Tab:
                     service_workers="block",
                     accept_downloads=False,
                     locale="en-US",
+                    viewport=VIEW if self._with_screenshots else WINDOW,
                 )
                 return await self._render_in(context)
         except TimeoutError:
@@ -193,7 +216,16 @@ class _Tab:
             max_bytes=self._max_bytes,
             has_closed=self._has_closed_root,
         )
+        if self._with_screenshots and not problem:
+            await self._take_screenshots(page, session)
         return problem
+
+    async def _take_screenshots(self, page: Page, session: CDPSession) -> None:
+        try:
+            async with asyncio.timeout_at(self._deadline + SCREENSHOT_GRACE_S):
+                self.screenshots, self.page_height = await take_screenshots(page, session)
+        except TimeoutError:
+            self._requests.refuse("screenshot")
 
     async def _wait_until_done(self, page: Page, session: CDPSession, world: int) -> None:
         """Wait until the page is done, or has run for `ROUNDS` rounds. If a page waits for elements to come into view,
@@ -221,10 +253,12 @@ class _Tab:
                 or await dom.dom_size(session, world) != before
             ):
                 continue
-            if is_tall or not await has_used(session, world, "view"):
+            if is_tall or not (self._with_screenshots or await has_used(session, world, "view")):
                 return
             is_tall = True
-            await page.set_viewport_size(TALL)
+            await page.set_viewport_size(
+                {"width": (VIEW if self._with_screenshots else WINDOW)["width"], "height": MAX_HEIGHT}
+            )
             with suppress(TimeoutError):  # the next frames tell the page which elements are in view
                 async with asyncio.timeout(MAX_FRAMES_S):
                     await call_function(session, world, TWO_FRAMES)

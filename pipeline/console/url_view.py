@@ -2,7 +2,7 @@
 
 from thresher.pipeline.console.frontier_views import place_view
 from thresher.pipeline.console.live_log import line_view
-from thresher.pipeline.console.models.url_models import CaptureView, UrlInSource
+from thresher.pipeline.console.models.url_models import CaptureView, PictureView, UrlInSource
 from thresher.pipeline.console.stored_reader import StoredReader
 from thresher.pipeline.reports.history import CaptureHistory, History
 
@@ -51,4 +51,8 @@ def _capture(capture: CaptureHistory, exports: dict[str, list[str]]) -> CaptureV
         duplicate_of=verdict.duplicate_of if verdict else "",
         duplicate_kind=verdict.duplicate_kind if verdict else "",
         exports=exports.get(verdict.part, []) if verdict is not None and is_exported else [],
+        pictures=[
+            PictureView(kind=row.url.split(":", 2)[1], file=row.filename, offset=row.offset)
+            for row in capture.pictures
+        ],
     )

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thresher.core import InputError, RecordRef, Url, document_id
+from thresher.crawler.reading.rendered_page import pictured_page
 from thresher.frontier import Frontier, HostSwitch, InvalidUrl, UrlState, canonicalize
 from thresher.frontier.page_key import page_key
 from thresher.frontier.policy import OFF
@@ -80,6 +81,8 @@ class CaptureHistory:
     row: CdxjRow
     verdict: CaptureVerdict | None
     """None if the process step has not read it."""
+    pictures: tuple[CdxjRow, ...] = ()
+    """Screenshots of the page that were taken at the time of this capture."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,17 +201,26 @@ def _lines(store: Store, source: str, page: _Page | _FileDocument) -> Iterator[L
 def _captures(project: OpenProject, source: str, page: _Page | _FileDocument) -> Iterator[CaptureHistory]:
     store = project.store
     rows: list[CdxjRow] = []
+    pictures: list[CdxjRow] = []
     for archive in manifests(store, "archive", source):
         _, index = archive_outputs(archive.outputs)
         with store.open(index.name) as file:
-            rows += [
-                row for row in read_cdxj(file, name=index.name, sought=page.sought) if page.is_at(row.url)
-            ]
+            for row in read_cdxj(file, name=index.name, sought=page.sought):
+                if page.is_at(row.url):
+                    rows.append(row)
+                elif page.is_at(pictured_page(row.url)):
+                    pictures.append(row)
     if not rows:
         return
     judged = _verdicts(project, source, rows)
-    for row in sorted(rows, key=lambda row: row.date_ms):
-        yield CaptureHistory(row=row, verdict=judged.get(_id(source, row)))
+    rows.sort(key=lambda row: row.date_ms)
+    for row in rows:
+        shown = tuple(picture for picture in pictures if _nearest(rows, picture.date_ms) is row)
+        yield CaptureHistory(row=row, verdict=judged.get(_id(source, row)), pictures=shown)
+
+
+def _nearest(rows: list[CdxjRow], date_ms: int) -> CdxjRow:
+    return min(rows, key=lambda row: abs(row.date_ms - date_ms))
 
 
 def _verdicts(project: OpenProject, source: str, rows: list[CdxjRow]) -> dict[str, CaptureVerdict]:

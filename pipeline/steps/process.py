@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from thresher.core import InputError
+from thresher.crawler.reading.rendered_page import pictured_page
 from thresher.pipeline.configuration import FiltersConfig
 from thresher.pipeline.engine import quarantine
 from thresher.pipeline.engine.part_store import PartStore
@@ -25,7 +26,7 @@ from thresher.storage.store import Store
 from thresher.storage.warc.cdxj import read as read_cdxj
 
 NAME = "process"
-VERSION = 11
+VERSION = 12
 RECORDS_PER_PART = 1000
 PERMUTATIONS = 112
 """Numbers of a MinHash if the configuration does not say otherwise (`filters.dedup.signature.PERMUTATIONS`)."""
@@ -94,9 +95,16 @@ def parts_of(
     warc, index = archive_outputs(archive.outputs)
     with store.open(index.name) as file:
         rows = read_cdxj(file, name=index.name)
-        ends = sorted(row.offset + row.length for row in rows if row.filename == warc.name)
-    # Parts start after a response, because the DOM of a page lies before its response and belongs to the same part.
-    starts = [0, *(end for end in ends[RECORDS_PER_PART - 1 :: RECORDS_PER_PART] if end != ends[-1])]
+        ends = sorted(
+            (row.offset + row.length, pictured_page(row.url)) for row in rows if row.filename == warc.name
+        )
+    # Parts start after a response, because screenshots and the DOM of a page lie before its response and belong to the
+    # same part.
+    starts = [0]
+    for at in range(RECORDS_PER_PART - 1, len(ends), RECORDS_PER_PART):
+        end = next((end for end, picture in ends[at:] if not picture), ends[-1][0])
+        if starts[-1] < end < ends[-1][0]:
+            starts.append(end)
     for first, end in pairwise([*starts, warc.bytes]):
         name = f"{source}/part-{stem}-{first:012d}"
         yield Part(

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from dataclasses import astuple
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pyarrow.parquet as pq
@@ -118,7 +119,7 @@ def text_digests(named):
 
 def _document(name, text):
     record = RecordRef(file="warc/golden/a.warc.gz", offset=0, length=1, digest="sha256:0")
-    empty = dict.fromkeys(
+    empty: dict[str, Any] = dict.fromkeys(
         (
             "title",
             "date",

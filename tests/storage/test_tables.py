@@ -67,6 +67,7 @@ def test_documents_have_these_columns_and_no_nulls():
         "extractor", "source", "external_id", "fetched_at_ms", "record_file", "record_offset", "record_length",
         "record_digest", "robots", "tdm_reservation", "tdm_policy", "author", "canonical_url",
         "declared_mime", "charset_source", "truncated", "route", "fact_sources",
+        "screenshot_offset", "screenshot_length",
     ]  # fmt: skip
     assert table.to_pylist()[0]["record_offset"] == 1
     assert not any(field.nullable for field in table.schema)

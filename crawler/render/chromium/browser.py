@@ -57,8 +57,6 @@ ARGUMENTS = (
     "--disable-domain-reliability",
     "--disable-gpu",
     "--disable-print-preview",
-    "--disable-remote-fonts",
-    "--blink-settings=imagesEnabled=false",
     "--autoplay-policy=user-gesture-required",
     "--mute-audio",
     "--disable-notifications",
@@ -66,6 +64,8 @@ ARGUMENTS = (
     "--disable-site-isolation-trials",  # frames are not loaded, so there is nothing to isolate
     f"--js-flags=--max-old-space-size={HEAP_MB}",
 )
+
+WITHOUT_PICTURES = ("--disable-remote-fonts", "--blink-settings=imagesEnabled=false")
 
 
 class Browser:
@@ -132,8 +132,9 @@ class Browser:
         return f"<{self.name}: process {self.pid}, {self.open_pages} of {self.total_pages} pages open>"
 
 
-async def start_browser(path: str, *, sandbox: bool) -> Browser:
-    """Start the program at `path`, with its own sandbox or without.
+async def start_browser(path: str, *, sandbox: bool, with_pictures: bool = False) -> Browser:
+    """Start the program at `path`, with its own sandbox or without. `with_pictures` lets pages ask for images and
+    fonts.
 
     Raise `InputError` if the system does not let it have its sandbox, or does not let root start it as nobody, and
     `Unavailable` if it does not start.
@@ -149,7 +150,11 @@ async def start_browser(path: str, *, sandbox: bool) -> Browser:
             async with asyncio.timeout(START_S):
                 chromium = await playwright.chromium.launch(
                     executable_path=write_launcher(path, Path(beginning), temporary),
-                    args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{dead_proxy.getsockname()[1]}"],
+                    args=[
+                        *ARGUMENTS,
+                        *(() if with_pictures else WITHOUT_PICTURES),
+                        f"--proxy-server=http://127.0.0.1:{dead_proxy.getsockname()[1]}",
+                    ],
                     ignore_default_args=["--disable-popup-blocking"],
                     env=dict(scrub_environment(os.environ)),
                     chromium_sandbox=sandbox,

@@ -20,6 +20,14 @@ class PlaceView(Model):
     hold: HoldView | None
 
 
+class PictureView(Model):
+    """A screenshot of a page in the archive."""
+
+    kind: str = Field(description="`view`, `thumbnail` or `fullPage`.")
+    file: str
+    offset: int
+
+
 class CaptureView(Model):
     """One record of the archive, and what later steps decided about it."""
 
@@ -43,6 +51,7 @@ class CaptureView(Model):
     duplicate_of: str
     duplicate_kind: str
     exports: list[str] = Field(description="Ids of exports that were made from the part.")
+    pictures: list[PictureView] = Field(description="Screenshots that were taken then.")
 
 
 class UrlInSource(Model):

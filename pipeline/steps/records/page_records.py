@@ -1,9 +1,16 @@
-"""Which records hold a page of their own, and the DOM that a browser made of a page."""
+"""Which records hold a page of their own, and what a browser made of a page: its DOM and its screenshots."""
 
 import dataclasses
 from uuid import UUID
 
-from thresher.crawler.reading.rendered_page import DOM_CONTENT_TYPE, dom_id
+from thresher.core import Document, RecordRef
+from thresher.crawler.reading.rendered_page import (
+    DOM_CONTENT_TYPE,
+    ScreenshotKind,
+    dom_id,
+    pictured_page,
+    screenshot_id,
+)
 from thresher.extract.mime import PLAIN
 from thresher.storage.warc.records import ArchivedRecord
 from thresher.storage.warc.revisit import REVISIT
@@ -24,6 +31,9 @@ PAGE_PART_TYPES = frozenset(
 """Values of WARC-Resource-Type for parts of a page: the resource types of the Chrome DevTools Protocol
 (Network.ResourceType) in lower case, except `document`, which browsertrix-crawler writes on pages."""
 
+WHOLE: tuple[ScreenshotKind, ...] = ("fullPage", "view")
+"""Pictures that may show all of a page, the better one first."""
+
 
 def pageless_reason(record: ArchivedRecord) -> str | None:
     """Return the reason code of a record that holds no page of its own; None for one that may."""
@@ -37,7 +47,10 @@ def pageless_reason(record: ArchivedRecord) -> str | None:
 
 def with_dom(page: ArchivedRecord, dom: ArchivedRecord | None) -> ArchivedRecord:
     """Return a page with the DOM that was archived before it, if it is the DOM of this page."""
-    if dom is None or page.type not in {"response", REVISIT} or dom.record_id != _dom_of(page.record_id):
+    identity = _uuid(page.record_id)
+    if dom is None or identity is None or page.type not in {"response", REVISIT}:
+        return page
+    if dom.record_id != dom_id(identity).urn:
         return page
     headers = tuple((name, value) for name, value in page.headers if name.lower() != "content-type")
     # A page whose HTML was archived before is a revisit, but its DOM may have changed.
@@ -50,8 +63,42 @@ def with_dom(page: ArchivedRecord, dom: ArchivedRecord | None) -> ArchivedRecord
     )
 
 
-def _dom_of(page: str) -> str | None:
+@dataclasses.dataclass(slots=True)
+class RecordsBefore:
+    """Records that lie before another one and may be about it."""
+
+    dom: ArchivedRecord | None = None
+    facts_record: ArchivedRecord | None = None
+    pictures: dict[str, RecordRef] = dataclasses.field(default_factory=dict)
+    """Screenshots since the last page, by the ids of their records."""
+
+    def pass_record(self, record: ArchivedRecord) -> None:
+        """Keep what may be about the next page."""
+        if record.type == "conversion":
+            self.dom = record
+        elif record.type == "resource" and pictured_page(record.url):
+            self.pictures[record.record_id] = record.ref
+        else:
+            self.pictures.clear()
+
+    def screenshot_of(self, page: str) -> RecordRef | None:
+        """Return the picture of all of the page whose record has this id; None if there is none."""
+        identity = _uuid(page)
+        if identity is None or not self.pictures:
+            return None
+        full, view = (self.pictures.get(screenshot_id(identity, kind).urn) for kind in WHOLE)
+        return full or view
+
+
+def with_screenshot(document: Document, picture: RecordRef | None) -> Document:
+    """Return the document of a page with the place of its picture."""
+    if picture is None:
+        return document
+    return dataclasses.replace(document, screenshot_offset=picture.offset, screenshot_length=picture.length)
+
+
+def _uuid(record_id: str) -> UUID | None:
     try:
-        return dom_id(UUID(page)).urn
+        return UUID(record_id)
     except ValueError:
         return None  # the id comes from another crawler

@@ -34,7 +34,12 @@ from thresher.pipeline.funnel import EARLY_RULE, SCREEN_RULE, edited_count, funn
 from thresher.pipeline.steps import blocklist
 from thresher.pipeline.steps.language_precheck import cached_recogniser, language_precheck
 from thresher.pipeline.steps.records.measured_rows import measured_rows
-from thresher.pipeline.steps.records.page_records import pageless_reason, with_dom
+from thresher.pipeline.steps.records.page_records import (
+    RecordsBefore,
+    pageless_reason,
+    with_dom,
+    with_screenshot,
+)
 from thresher.pipeline.steps.records.process_parameters import ProcessParameters
 from thresher.pipeline.steps.records.rare_collection import rare_collection
 from thresher.pipeline.steps.records.rule_set import rules_of
@@ -217,17 +222,13 @@ class _RecordReader(NamedTuple):
     precheck: LanguagePrecheck | None
     is_blocked: Callable[[str], bool] | None
 
-    def read(
-        self, record: ArchivedRecord, dom: ArchivedRecord | None, facts_record: ArchivedRecord | None
-    ) -> _RecordResult | _Unjudged:
-        """Return the document of a record, or its result if that is no matter of judging. `dom` and `facts_record` lie
-        before it and may be its own. Raise `Failure`.
-        """
+    def read(self, record: ArchivedRecord, before: RecordsBefore) -> _RecordResult | _Unjudged:
+        """Return the document of a record, or its result if that is no matter of judging. Raise `Failure`."""
         with failure_boundary("record"):
             payload, reason = _payload_bytes(record), pageless_reason(record)
             if reason is None:
                 # The same page, as its browser saw it, and with the facts of Common Crawl's index.
-                record = index_facts.with_index_facts(with_dom(record, dom), facts_record)
+                record = index_facts.with_index_facts(with_dom(record, before.dom), before.facts_record)
                 if self.is_blocked is not None and self.is_blocked(record.url):
                     reason = BLOCKED_REASON
         if reason is not None:
@@ -238,7 +239,9 @@ class _RecordReader(NamedTuple):
             return _RecordResult(verdict=found, payload_bytes=payload)
         with failure_boundary("judge"):
             language = cached_recogniser(self.parameters.rules.language_model)(found.text)
-            found = dataclasses.replace(found, language=language.code)
+            found = dataclasses.replace(
+                with_screenshot(found, before.screenshot_of(record.record_id)), language=language.code
+            )
             refusal = rights_of(found).refusal(self.parameters.obey)
             if refusal is None:
                 return _Unjudged(record.offset, payload, found, language)
@@ -298,13 +301,12 @@ def _records(
     A record that makes our code fail loses only itself.
     """
     source = reader.parameters.source
-    dom: ArchivedRecord | None = None
-    facts_record: ArchivedRecord | None = None
+    before = RecordsBefore()
     tracker.start_item(span.first)
     for record in sealed_reading.sealed_records(store, span):
         tracker.start_item(record.offset)
         if record.type == "metadata":
-            facts_record = record
+            before.facts_record = record
         if record.type not in PAGE_TYPES:
             continue
         if record.offset in tracker.crashing_items:
@@ -313,12 +315,11 @@ def _records(
             )
         else:
             try:
-                yield reader.read(record, dom, facts_record)
+                yield reader.read(record, before)
             except Failure as failure:
                 identity = document_id(source, record.ref)
                 yield reader.failed(identity, record.offset, len(record.payload), failure)
-        if record.type == "conversion":
-            dom = record
+        before.pass_record(record)
 
 
 def _judged(

@@ -45,9 +45,10 @@ class UnlimitedPageLease:
 class BrowserThread:
     """Serves, fetches and renders pages in one event loop of its own."""
 
-    def __init__(self, *, sandbox):
+    def __init__(self, *, sandbox, with_pictures=False):
         self._loop = LoopThread()
-        self.browser = self.run(start_browser(find_browser(""), sandbox=sandbox))
+        self._with_pictures = with_pictures
+        self.browser = self.run(start_browser(find_browser(""), sandbox=sandbox, with_pictures=with_pictures))
         self._kept = None
 
     def run(self, coroutine, timeout=60):
@@ -98,6 +99,7 @@ class BrowserThread:
                 user_agent=AGENT,
                 deadline=until,
                 max_bytes=max_bytes,
+                with_screenshots=self._with_pictures,
             )
         finally:
             self.browser.open_pages -= 1
