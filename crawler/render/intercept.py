@@ -25,6 +25,11 @@ from thresher.crawler.render.subresources import SubresourceFetcher, Subresource
 
 MAX_NAVIGATIONS = 100
 """Addresses to which the scripts of a page would navigate that are recorded at most."""
+PICTURE_KINDS = request_rules.VISIBLE_KINDS - request_rules.ALLOWED_KINDS
+"""Kinds of requests that leave the page at rest while they are refused: it may have hundreds of them."""
+EMPTY_IMAGE = "R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
+"""A GIF of one transparent pixel. A refused image is answered with it, because a page that hears of an error may ask
+for another image in its place, without end."""
 DOCUMENT = "document"
 FAVICON = "/favicon.ico"
 """The file that the browser requests itself, whatever the page contains."""
@@ -72,9 +77,10 @@ class Interceptor:
             task.cancel()
 
     async def _on_paused(self, event: dict[str, Any]) -> None:
-        self.request_count += 1
         key, request = event["requestId"], event["request"]
         kind = request_rules.request_kind(event["resourceType"], request["headers"])
+        if kind not in PICTURE_KINDS or kind in self._allowed_kinds:
+            self.request_count += 1
         try:
             if kind == DOCUMENT:
                 await self._navigate(key, request["url"], event["frameId"])
@@ -87,7 +93,10 @@ class Interceptor:
             if reason:
                 if reason != "other" or not request["url"].endswith(FAVICON):
                     self.refuse(reason)
-                await self._fail(key, "BlockedByClient")
+                if reason == "image":
+                    await self._serve_empty_image(key)
+                else:
+                    await self._fail(key, "BlockedByClient")
                 return
             subresource = SubresourceRequest(
                 url=request["url"], method=request["method"], headers=request["headers"], kind=kind
@@ -154,6 +163,13 @@ class Interceptor:
                     "body": await _encoded(body),
                 },
             )
+
+    async def _serve_empty_image(self, key: str) -> None:
+        headers = [{"name": "content-type", "value": "image/gif"}]
+        await self._session.send(
+            "Fetch.fulfillRequest",
+            {"requestId": key, "responseCode": 200, "responseHeaders": headers, "body": EMPTY_IMAGE},
+        )
 
     async def _fail(self, key: str, reason: str) -> None:
         await self._session.send("Fetch.failRequest", {"requestId": key, "errorReason": reason})

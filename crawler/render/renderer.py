@@ -150,9 +150,7 @@ class Renderer:
             return now
 
     async def _start_browser(self) -> Browser:
-        return await start_browser(
-            self._program, sandbox=self._settings.browser_sandbox, with_pictures=self._settings.screenshot
-        )
+        return await start_browser(self._program, sandbox=self._settings.browser_sandbox)
 
     def _clear(self) -> None:
         """Stop the old browsers that have no open pages."""

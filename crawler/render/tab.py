@@ -81,7 +81,6 @@ async def render(  # noqa: PLR0913 - one page, and how it is rendered
     with_screenshots: bool = False,
 ) -> RenderedPage:
     """Return the rendering of a captured page. `deadline` is by the event loop's clock; `max_bytes` bounds the DOM.
-    Screenshots need a browser that was started with pictures.
 
     Raise `BrowserGoneError` if the browser ended. Whatever the page does raises nothing.
     """

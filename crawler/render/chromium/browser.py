@@ -65,8 +65,6 @@ ARGUMENTS = (
     f"--js-flags=--max-old-space-size={HEAP_MB}",
 )
 
-WITHOUT_PICTURES = ("--disable-remote-fonts", "--blink-settings=imagesEnabled=false")
-
 
 class Browser:
     """A running Chromium."""
@@ -132,9 +130,8 @@ class Browser:
         return f"<{self.name}: process {self.pid}, {self.open_pages} of {self.total_pages} pages open>"
 
 
-async def start_browser(path: str, *, sandbox: bool, with_pictures: bool = False) -> Browser:
-    """Start the program at `path`, with its own sandbox or without. `with_pictures` lets pages ask for images and
-    fonts.
+async def start_browser(path: str, *, sandbox: bool) -> Browser:
+    """Start the program at `path`, with its own sandbox or without.
 
     Raise `InputError` if the system does not let it have its sandbox, or does not let root start it as nobody, and
     `Unavailable` if it does not start.
@@ -152,7 +149,6 @@ async def start_browser(path: str, *, sandbox: bool, with_pictures: bool = False
                     executable_path=write_launcher(path, Path(beginning), temporary),
                     args=[
                         *ARGUMENTS,
-                        *(() if with_pictures else WITHOUT_PICTURES),
                         f"--proxy-server=http://127.0.0.1:{dead_proxy.getsockname()[1]}",
                     ],
                     ignore_default_args=["--disable-popup-blocking"],

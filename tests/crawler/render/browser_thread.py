@@ -48,7 +48,7 @@ class BrowserThread:
     def __init__(self, *, sandbox, with_pictures=False):
         self._loop = LoopThread()
         self._with_pictures = with_pictures
-        self.browser = self.run(start_browser(find_browser(""), sandbox=sandbox, with_pictures=with_pictures))
+        self.browser = self.run(start_browser(find_browser(""), sandbox=sandbox))
         self._kept = None
 
     def run(self, coroutine, timeout=60):
