@@ -1,8 +1,9 @@
 """Run the tests in worker processes that are forked after one collection: `-n 4`, or `-n 0` for none.
 
 A process that has collected the tests has imported all that they import: 15 s of CPU and most of a gigabyte. The workers
-share both. The tests of a file run in one worker, in their order, for they share its fixtures. The files that took
-longest in the last run come first. A worker that dies fails its test, and another one goes on with the tests behind.
+share both. The tests of a file run in one worker, in their order, for they share its fixtures. Half of the workers take
+the files that took longest in the last run, which wait more than they work, and the others those that took shortest. A
+worker that dies fails its test, and another one goes on with the tests behind.
 
 What all workers can share is made once, by the main process, and ends with it (`shared`).
 """
@@ -113,13 +114,14 @@ class Run:
         self.cache = self.config.cache
         self.last = dict(self.cache.get(SECONDS, {})) if self.cache else {}
         self.seconds: Counter[str] = Counter()
+        self.failed_first = self.config.getoption("failedfirst", default=False)
         self.queue = self._files()
         self.workers: list[Worker] = []
 
     def _files(self) -> list[list[int]]:
-        """The indices of the tests of each file; the file that will take longest comes last, and is taken first."""
+        """The indices of the tests of each file; the file that will take longest comes last."""
         files = [list(found) for _, found in groupby(range(len(self.items)), self._file)]
-        if not self.config.getoption("failedfirst", default=False):
+        if not self.failed_first:
             files.sort(key=lambda found: self.last.get(self._file(found[0]), len(found) * SECONDS_OF_A_TEST))
         else:
             files.reverse()
@@ -163,7 +165,9 @@ class Run:
             here.close()
             work(self.session, there)
         there.close()
-        self.workers.append(Worker(pid, here))
+        longest = sum(worker.takes_longest for worker in self.workers)
+        takes_longest = self.failed_first or 2 * longest <= len(self.workers)
+        self.workers.append(Worker(pid, here, takes_longest))
 
     def _hear(self, worker: Worker) -> None:
         try:
@@ -172,7 +176,7 @@ class Run:
             self._lose(worker)
             return
         if kind == "next":
-            found = self.queue.pop() if self.queue else []
+            found = self.queue.pop(-1 if worker.takes_longest else 0) if self.queue else []
             worker.waiting += found
             worker.connection.send(found)
         elif kind == "start":
@@ -256,9 +260,10 @@ class Run:
 class Worker:
     """One worker, as the main process sees it."""
 
-    def __init__(self, pid: int, connection: Connection) -> None:
+    def __init__(self, pid: int, connection: Connection, takes_longest: bool) -> None:
         self.pid = pid
         self.connection = connection
+        self.takes_longest = takes_longest
         self.waiting: list[int] = []
         self.current: int | None = None
 

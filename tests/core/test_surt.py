@@ -112,6 +112,7 @@ def test_every_real_address_has_the_reference_s_key():
     assert_same(addresses())
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_every_link_of_real_pages_has_the_reference_s_key():
     """Of every twentieth page."""

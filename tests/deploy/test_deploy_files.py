@@ -289,6 +289,7 @@ def test_images_are_pinned_and_named_without_a_registry():
         assert "." not in name.partition("/")[0], image
 
 
+@pytest.mark.slow
 def test_what_the_image_installs_from_its_build_context_runs(tmp_path):
     """The last `pip install` of the Dockerfile, in a copy of what .dockerignore lets in."""
     context, target = tmp_path / "context", tmp_path / "target"

@@ -24,6 +24,7 @@ def user(calling_user):
 WORDS = ("river", "mountain", "harbour", "lantern", "meadow", "orchard", "winter", "bridge")
 
 
+@pytest.mark.slow
 def test_a_tokenizer_is_trained_from_the_documents_of_a_project(calling_user):
     toml = (calling_user.directory / "thresher.toml").read_text().replace('"gopher"', '"none"')
     (calling_user.directory / "thresher.toml").write_text(toml)
@@ -69,6 +70,7 @@ def runs(user, script, *words):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_first_crawl_from_python_and_its_shards_in_every_tool(user, calling_user, demo_web):
     said = runs(user, EXAMPLES / "first_crawl.py", user.directory, demo_web.hosts["lantern"] + "/")
     fetched = int(re.findall(r"(\d+) pages fetched", said)[0])
@@ -123,6 +125,7 @@ STORY = (
 )
 
 
+@pytest.mark.slow
 def test_an_own_rule_drops_what_it_names_and_counts_in_the_report(user):
     shutil.copy(EXAMPLES / "own_rule.py", user.directory)
     toml = (user.directory / "thresher.toml").read_text()
@@ -150,6 +153,7 @@ def test_an_own_rule_drops_what_it_names_and_counts_in_the_report(user):
     assert sorted(value == 0 for value in measured) == [False, True]
 
 
+@pytest.mark.slow
 def test_an_own_spider_takes_its_items_and_the_archive_has_the_pages(user, calling_user, demo_web):
     script = shutil.copy(EXAMPLES / "own_spider.py", user.directory)
     start = demo_web.hosts["lantern"] + "/"

@@ -48,6 +48,7 @@ def judged(directory, storage):
     return stored, exported
 
 
+@pytest.mark.slow
 def test_a_bucket_holds_what_a_directory_holds(server, monkeypatch, tmp_path):
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -64,6 +64,7 @@ def told(user, site, name):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("chromium")
 def test_a_project_with_a_login_and_a_list_made_by_a_script(user, site, monkeypatch):
     async def login(raw, writer):
@@ -123,6 +124,7 @@ def small(user, site, code):
     return ("crawl", "small", "--spider", "small:Small")
 
 
+@pytest.mark.slow
 def test_start_requests_becomes_start(user, site):
     code = (
         example("async def start")
@@ -143,6 +145,7 @@ def test_a_spider_that_still_has_start_requests_is_told_so_in_one_line(user, sit
     )
 
 
+@pytest.mark.slow
 def test_json_needs_no_browser(user, site):
     start = "    async def start(self):\n        yield scrapy.Request('https://shop.example/api?page=1', self.parse_list)\n\n"
     for number in (1, 2):
@@ -172,6 +175,7 @@ def test_what_only_a_page_in_a_browser_could_do_ends_the_crawl_with_one_line(use
     assert why in user.run(*small(user, site, code), code=2).line
 
 
+@pytest.mark.slow
 def test_who_asks_for_a_browser_where_there_is_none_is_told_so_once(user, site):
     code = """
     async def start(self):
@@ -231,10 +235,8 @@ class Form(scrapy.Spider):
 """
 
 
-SLOW_KINDS = [pytest.param(name, marks=pytest.mark.slow) for name in ("Rows", "Nodes", "Form")]
-
-
-@pytest.mark.parametrize("name", ["Pages", *SLOW_KINDS])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Pages", "Rows", "Nodes", "Form"])
 def test_scrapys_own_kinds_of_spiders_work_as_they_are(user, site, name):
     sitemap = f"<urlset><url><loc>{site.url}/page</loc></url></urlset>"
     site.answers |= {

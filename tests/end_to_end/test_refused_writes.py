@@ -48,6 +48,7 @@ def contents(store, prefix):
     return found
 
 
+@pytest.mark.slow
 def test_writes_that_are_refused_under_way_are_one_line_and_lose_nothing(
     project, server, monkeypatch, tmp_path
 ):

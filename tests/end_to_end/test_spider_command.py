@@ -51,6 +51,7 @@ def items(directory):
     ]
 
 
+@pytest.mark.slow
 def test_the_guides_example_does_what_the_guide_says(user, site):
     files = re.findall(r"`(shop/\w+\.py)`:\n\n```python\n(.*?)```", GUIDE, re.DOTALL)
     assert len(files) == 4

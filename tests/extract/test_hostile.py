@@ -17,7 +17,7 @@ from thresher.extract.skip import Skip
 URL = "http://example.org/"
 TITLE = "The title of this page"
 SENTENCE = "A sentence of several words, with commas, that is long enough to be counted as text. "
-MANY = 100_000
+MANY = 50_000
 
 
 def page(body):

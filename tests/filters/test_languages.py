@@ -190,6 +190,7 @@ def test_the_fingerprint_changes_with_model_and_thresholds_and_names_the_package
     assert set(model_recipe("ensemble")["packages"]) == set(PACKAGES)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["words", "wordpairs", "sentences"])
 def test_more_texts_are_recognised_than_by_py3langid_alone(name):

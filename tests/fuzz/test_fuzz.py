@@ -8,7 +8,7 @@ from tests.fuzz.fuzzing import CORPUS, Finding, fuzz, mutate, reader_failure, sa
 from tests.fuzz.readers import Reader, readers
 
 READERS = readers()
-FEW, MANY = 25, 120
+FEW, MANY = 10, 120
 FOUND = [(path.parent.name, path) for path in sorted(CORPUS.glob("*/*"))]
 
 

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import psycopg
 import pytest
 
 from tests.expect import expect
+from tests.workers import shared
 
 USER = "thresher"
 PASSWORD = "geheim-4711"
@@ -25,9 +27,29 @@ STARTED_S = 60
 
 @pytest.fixture(scope="module", name="server")
 def postgres_server():
+    """A server of the module's own, which it may kill."""
     server = Server()
     try:
         server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture(scope="session", name="server")
+def shared_postgres_server(pytestconfig):
+    """The server of all test processes: started when the first test asks for it."""
+    server = shared(pytestconfig, "tests.storage.postgres:launched_server")
+    server.wait()
+    return server
+
+
+@contextmanager
+def launched_server(_directories):
+    """The server of all test processes (`tests.workers.shared`); it may not answer yet."""
+    server = Server()
+    try:
+        server.launch()
         yield server
     finally:
         server.remove()
@@ -60,12 +82,20 @@ class Server:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
 
+    def __getstate__(self):
+        """Another process talks to the server, and cannot end it."""
+        return {**self.__dict__, "_process": None}
+
     def start(self):
+        self.launch()
+        self.wait()
+
+    def wait(self):
+        """Return when it takes connections."""
         until = time.monotonic() + STARTED_S
         while True:
-            if self._process is None or self._process.poll() is not None:
-                # Also where it gave up because children of a killed one had not left yet.
-                self._process = self._launch()
+            if self._process is not None and self._process.poll() is not None:
+                self.launch()  # it gave up, because children of a killed one had not left yet
             try:
                 psycopg.connect(self.url("postgres")).close()
             except psycopg.OperationalError:
@@ -74,9 +104,9 @@ class Server:
             else:
                 return
 
-    def _launch(self):
+    def launch(self):
         with (self.home / "log").open("ab") as log:
-            return subprocess.Popen(
+            self._process = subprocess.Popen(
                 [str(self._programs / "postgres"), "-D", str(self.home / "data"), "-p", str(self.port),
                  "-h", "127.0.0.1", "-k", str(self.home), "-c", "fsync=off", "-c", "shared_buffers=16MB"],
                 cwd=self.home, stdout=log, stderr=log, **self._as,

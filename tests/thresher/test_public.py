@@ -205,6 +205,7 @@ def kept(project, verdicts=""):
     return project.funnel(verdicts=verdicts).kept.documents
 
 
+@pytest.mark.slow
 def test_sets_of_verdicts_are_made_and_used_without_a_command(judged_project, tmp_path):
     project, short = judged_project, {"gopher_quality.fewest_words": 40}
     assert project.verdict_sets == ()
@@ -257,6 +258,7 @@ def test_wrong_sets_and_choices_are_refused_in_one_line(judged_project, monkeypa
     assert not Path("o").exists()
 
 
+@pytest.mark.slow
 def test_the_python_of_the_guide_to_thresholds_works(judged_project, tmp_path, monkeypatch, capsys):
     from tokenizers import Tokenizer, models
 

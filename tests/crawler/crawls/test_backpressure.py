@@ -36,6 +36,7 @@ def flow(crawl):
     return crawl.ask(lambda frontier: frontier.backlog.gate_state())
 
 
+@pytest.mark.slow
 def test_a_crawl_waits_for_its_follower_and_ends_with_every_page_once(crawl: Crawl, site):
     site.fallback = slowly(web(200), 0.02)
     crawl.seed(f"{site.url}/0")

@@ -62,6 +62,7 @@ def test_everything_settled_is_in_the_sealed_archive_after_a_kill(crawl, site, a
     assert len(sealed) == 2
 
 
+@pytest.mark.slow
 def test_two_simultaneous_recoveries_have_the_result_of_one(crawl, site):
     store = PlainStore(DirectoryStore(crawl.root))
     site.fallback = slowly(web(150), 0.01)

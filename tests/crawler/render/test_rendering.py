@@ -184,6 +184,7 @@ def _until(condition, seconds=20.0):
     return found
 
 
+@pytest.mark.slow
 def test_a_browser_that_is_killed_is_replaced_and_its_page_rendered_again(crawl, site):
     site.answers |= {**APP, "/data.json": _slowly(APP["/data.json"], 1.0)}
     crawl.seed(f"{site.url}/")

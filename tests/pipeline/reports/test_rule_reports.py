@@ -174,6 +174,7 @@ def test_histograms_are_drawn(scan, tmp_path: Path, ending):
         draw_histograms(few, tmp_path / "h.nothing")
 
 
+@pytest.mark.slow
 def test_the_page_holds_everything_and_nothing_from_elsewhere(scan, tmp_path):
     counts = {}
     for stage, n in (("keep", 2_000), ("c4/curly_bracket", 3_000)):

@@ -132,6 +132,7 @@ def test_shards_of_tokens_hold_one_source_each(exported):
     assert numbers != sorted(numbers)
 
 
+@pytest.mark.slow
 def test_neither_groups_nor_levels_of_merging_change_a_byte(exported, monkeypatch):
     options = {"formats": ("tokens", "parquet", "jsonl"), "shard_bytes": 20_000}
     plain = contents(exported("plain", **options))

@@ -197,6 +197,7 @@ def test_a_command_that_waits_for_another_changes_nothing(exported):
     assert contents(out) == before
 
 
+@pytest.mark.slow
 def test_an_unfinished_export_in_a_bucket_goes_on_in_the_same_way(processed, pool, made, server, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
     store, removed = processed

@@ -28,6 +28,7 @@ def followed(tmp_path):
         yield project
 
 
+@pytest.mark.slow
 def test_the_last_report_of_a_follower_has_the_figures_of_each_crawl_alone(followed):
     for name in ("small", "large"):
         found = ask(followed, lambda frontier: frontier.workers.figures(), crawl=name)

@@ -58,6 +58,7 @@ def test_processes_that_share_a_cache_agree(export, expected, tmp_path):
     assert all(name.endswith(".plan") for name in names)
 
 
+@pytest.mark.slow
 def test_a_process_killed_at_any_moment_leaves_a_usable_cache(export, expected, tmp_path):
     """Plans are written from the first to the last moment of the program."""
     moments = random.Random(1)

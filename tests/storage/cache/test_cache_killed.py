@@ -5,6 +5,8 @@ import random
 import time
 from pathlib import Path
 
+import pytest
+
 from thresher.storage.cache.block_cache import Cache
 from thresher.storage.cache.cache_space import PAGE, disk_bytes
 
@@ -43,6 +45,7 @@ def sizes(directory: Path):
             continue
 
 
+@pytest.mark.slow
 def test_processes_killed_at_random_leave_a_true_cache_within_its_bound(tmp_path: Path):
     wrong, choose = CONTEXT.Event(), random.Random(7)
     directory = tmp_path / "cache"

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.storage.manifest_samples import put, ran, rows, sealed, some
-from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
+from tests.storage.postgres import shared_postgres_server  # noqa: F401 - a fixture
 from thresher.core import CorruptData
 from thresher.storage import run as runs
 from thresher.storage.catalog import Catalog, CatalogContents

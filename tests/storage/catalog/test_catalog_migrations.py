@@ -13,7 +13,7 @@ from sqlalchemy import MetaData, String, create_engine, inspect
 import thresher.storage.migrations
 from tests.expect import expect
 from tests.storage.manifest_samples import rows, some
-from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
+from tests.storage.postgres import shared_postgres_server  # noqa: F401 - a fixture
 from thresher.storage.catalog import Catalog
 from thresher.storage.catalog.catalog_tables import TABLES
 from thresher.storage.catalog.database import VERSION_TABLE

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.storage.manifest_samples import put, ran, rows, sealed, some
-from tests.storage.postgres import postgres_server  # noqa: F401 - a fixture
+from tests.storage.postgres import shared_postgres_server  # noqa: F401 - a fixture
 from thresher.storage import run as runs
 from thresher.storage.catalog import Catalog
 from thresher.storage.directory_store import DirectoryStore
@@ -144,7 +144,8 @@ def test_killed_before_its_first_refresh_was_done_it_is_empty(url, tmp_path: Pat
     assert len(catalog.sources()) == 2
 
 
-@pytest.mark.parametrize("url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.slow
+@pytest.mark.parametrize("url", ["sqlite", "postgresql"], indirect=True)
 def test_many_processes_refresh_and_rebuild_while_parts_are_sealed_and_deleted(
     url, tmp_path: Path, store: DirectoryStore
 ):

@@ -138,6 +138,7 @@ def test_a_wacz_that_swells_is_refused_before_anything_is_unpacked(tmp_path: Pat
     assert spooled == [0]
 
 
+@pytest.mark.slow
 def test_a_packed_table_that_swells_fills_no_disk(tmp_path: Path, spooled):
     path = tmp_path / "p.parquet.gz"
     with gzip.open(path, "wb", 1) as file:

@@ -62,6 +62,7 @@ def test_an_item_that_does_not_end_is_a_crash_and_is_left_out_the_next_time(tmp_
     )
 
 
+@pytest.mark.slow
 def test_many_items_may_take_longer_than_one(tmp_path, made: PartProcess):
     assert isinstance(made.make(task(tmp_path, work_functions.steady)), TaskSuccess)
 

@@ -145,6 +145,7 @@ def test_a_flipped_table_is_found_and_made_again(tmp_path, pool):
     assert contents_after_run(store) == whole
 
 
+@pytest.mark.slow
 def test_what_an_unfinished_run_left_is_garbage(tmp_path, pool):
     store = put_corpus(tmp_path, pool)
     manifest = run_once(store)

@@ -104,6 +104,7 @@ def test_each_cut_equals_the_span_of_its_witness(store, pool):
     assert kinds == {"paragraph", "line", "substring"}
 
 
+@pytest.mark.slow
 def test_memory_decides_nothing(store, pool):
     config = replace(PASSAGES, line_documents=3)
     manifest = run_cuts(store, pool, ["s1", "s3"], config)
