@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import tarfile
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -177,10 +178,10 @@ def shared_prose():
 @pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("tokenizer", [BYTE_LEVEL, NFC], ids=["byte-level", "nfc"])
-def test_ids_are_equal_on_all_of_the_prose(tokenizer):
+def test_ids_are_equal_on_a_quarter_of_the_prose(tokenizer):
     fast, slow = encoder.Encoder(tokenizer, fast=True), encoder.Encoder(tokenizer, fast=False)
     count = 0
-    for texts in shared_prose():
+    for texts in islice(shared_prose(), 0, None, 4):
         assert encoded(fast, texts) == encoded(slow, texts)
         count += len(texts)
     assert count > 1_000

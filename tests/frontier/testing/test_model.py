@@ -107,4 +107,4 @@ def test_the_server_and_the_model_agree_after_every_step(address, partitions):
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("partitions", [1, 4])
 def test_the_server_and_the_model_agree_after_very_many_steps(address, partitions):
-    examine(address, partitions, examples=300, steps=25)
+    examine(address, partitions, examples=100, steps=25)
