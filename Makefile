@@ -76,11 +76,11 @@ $(VENV)/demo.stamp: requirements.lock pyproject.toml
 	touch $@
 
 $(VENV)/test.stamp: requirements-test.lock $(VENV)/demo.stamp
-	$(INSTALL) $(LOCKED) requirements-test.lock
+	$(INSTALL) --no-compile $(LOCKED) requirements-test.lock
 	touch $@
 
 $(VENV)/pure.stamp: requirements-pure.lock $(VENV)/demo.stamp
-	$(INSTALL) $(LOCKED) requirements-pure.lock
+	$(INSTALL) --no-compile $(LOCKED) requirements-pure.lock
 	touch $@
 
 # A build must work offline: where the tools cannot be had, that is said.

@@ -16,7 +16,7 @@ def installed(cache, name, packages, what):
         if not done.exists():
             for command in (
                 [sys.executable, "-m", "venv", "--clear", directory / "env"],
-                [directory / "env/bin/python", "-m", "pip", "install", "--quiet", *packages],
+                [directory / "env/bin/python", "-m", "pip", "install", "--quiet", "--no-compile", *packages],
             ):
                 made = subprocess.run(command, check=False, capture_output=True, text=True)
                 if made.returncode:

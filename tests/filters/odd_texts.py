@@ -22,11 +22,11 @@ ODD = {
 
 LARGE = {
     "one run": "'a' * 10**8",
-    "one line": "'some words and others, ' * (10**8 // 23)",
-    "brackets": "'(' * 10**8",
+    "one line": "'some words and others, ' * (5 * 10**7 // 23)",
+    "brackets": "'(' * 3 * 10**7",
     "emoji": "'\\U0001f600' * 10**7",
-    "numbers": "' '.join(map(str, range(10**6)))",
+    "numbers": "' '.join(map(str, range(5 * 10**5)))",
     "tiny lines": "'ab\\n' * 10**6",
-    "sentences": "''.join(f'It is {n}.\\n' for n in range(3 * 10**5))",
+    "sentences": "''.join(f'It is {n}.\\n' for n in range(15 * 10**4))",
 }
 """Expressions of large texts."""
