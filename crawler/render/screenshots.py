@@ -17,6 +17,8 @@ from playwright.async_api import CDPSession, Page, ViewportSize
 
 from thresher.crawler.reading.rendered_page import Screenshot, ScreenshotKind
 
+WINDOW: ViewportSize = {"width": 1280, "height": 720}
+"""Pixels of the window of a page that has no pictures."""
 VIEW: ViewportSize = {"width": 1920, "height": 1080}
 """Pixels of the window, as in browsertrix-crawler."""
 THUMBNAIL_SCALE = 1 / 3

@@ -3,11 +3,8 @@
 1. Each page has a fresh context: no cookie, cache or storage of another page. Its first document is the archived
    response, which is not requested again. Every other request goes to `crawler.render.intercept`, and from there to
    `crawler.render.subresources` or nowhere.
-2. The page's clock is virtual: it stands still while a subresource is fetched, and jumps to the next timer when nothing
-   else is left to do. So what a page does within five seconds takes a fraction of a second, and a subresource that
-   waits for its turn is not late for the page. A page is done when five such seconds are over, nothing is being fetched
-   and its next frames change nothing; it is done after `ROUNDS` such rounds at the latest. At its deadline (in real
-   time) its scripts are stopped, and the DOM is taken as it is.
+2. The page's clock is virtual (`crawler.render.page_clock`). At the page's deadline (in real time) its scripts are
+   stopped, and the DOM is taken as it is.
 3. The DOM is read as a reader sees it (`crawler.render.chromium.dom`), up to a length.
 4. If screenshots are wanted (`crawler.render.screenshots`), the page may ask for images and fonts, has a larger window,
    and always gets the tall one, in which images load that wait to be near the window. The pictures are taken last.
@@ -28,7 +25,6 @@ from playwright.async_api import (
     Download,
     Error,
     Page,
-    ViewportSize,
 )
 
 from thresher.core import Capture
@@ -37,22 +33,12 @@ from thresher.crawler.render import request_rules
 from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.browser import Browser
 from thresher.crawler.render.chromium.init_script import INIT_SCRIPT, has_used
-from thresher.crawler.render.chromium.isolated_world import call_function, create_world
+from thresher.crawler.render.chromium.isolated_world import create_world
 from thresher.crawler.render.intercept import Interceptor
-from thresher.crawler.render.screenshots import MAX_HEIGHT, VIEW, take_screenshots
+from thresher.crawler.render.page_clock import wait_until_done
+from thresher.crawler.render.screenshots import VIEW, WINDOW, take_screenshots
 from thresher.crawler.render.subresources import SubresourceFetcher
 
-ROUND_MS = 5_000
-"""Milliseconds of the page's own clock."""
-ROUNDS = 4
-MAX_REQUESTS = 300
-"""Requests, refused ones included, after which a page counts as one that never rests."""
-FRAMES_S = 0.1
-"""Seconds for some frames, which come in real time."""
-MAX_FRAMES_S = 1.0
-TWO_FRAMES = (
-    "function () { return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))); }"
-)
 GRACE_S = 3.0
 """Seconds beyond its deadline in which a tab must deliver its DOM; it has the same time again to close."""
 EXIT_WAIT_S = 1.0
@@ -60,8 +46,6 @@ EXIT_WAIT_S = 1.0
 MEMORY_KILL_WINDOW_S = 2.0
 """Seconds. If a tab crashes within this time after one was killed for its memory, it counts as the killed one."""
 
-WINDOW: ViewportSize = {"width": 1280, "height": 720}
-"""Pixels of the window."""
 SCREENSHOT_GRACE_S = 2.0
 """Seconds beyond its deadline in which all screenshots of a page must be taken."""
 
@@ -198,7 +182,14 @@ class _Tab:
             async with asyncio.timeout_at(self._deadline):
                 await page.goto(self._capture.url.wire, wait_until="commit", timeout=0)
                 world = await create_world(session)
-                await self._wait_until_done(page, session, world)
+                await wait_until_done(
+                    page,
+                    session,
+                    world,
+                    self._requests,
+                    width=(VIEW if self._with_screenshots else WINDOW)["width"],
+                    always_tall=self._with_screenshots,
+                )
                 self._has_closed_root = self._requests.declares_closed_root or await has_used(
                     session, world, "closed"
                 )
@@ -225,42 +216,6 @@ class _Tab:
                 self.screenshots, self.page_height = await take_screenshots(page, session)
         except TimeoutError:
             self._requests.refuse("screenshot")
-
-    async def _wait_until_done(self, page: Page, session: CDPSession, world: int) -> None:
-        """Wait until the page is done, or has run for `ROUNDS` rounds. If a page waits for elements to come into view,
-        it gets a tall window once it is done otherwise.
-        """
-        is_tall = False
-        expired = asyncio.Event()
-        session.on("Emulation.virtualTimeBudgetExpired", lambda _: expired.set())
-        for _ in range(ROUNDS):
-            expired.clear()
-            await session.send(
-                "Emulation.setVirtualTimePolicy",
-                {"policy": "pauseIfNetworkFetchesPending", "budget": ROUND_MS},
-            )
-            await expired.wait()
-            requests_before = self._requests.request_count
-            before = await dom.dom_size(session, world)
-            await asyncio.sleep(FRAMES_S)
-            if self._requests.request_count >= MAX_REQUESTS:
-                return
-            # Requests made now are answered in the next round: until then the page's clock stands.
-            if (
-                self._requests.pending_count
-                or self._requests.request_count > requests_before
-                or await dom.dom_size(session, world) != before
-            ):
-                continue
-            if is_tall or not (self._with_screenshots or await has_used(session, world, "view")):
-                return
-            is_tall = True
-            await page.set_viewport_size(
-                {"width": (VIEW if self._with_screenshots else WINDOW)["width"], "height": MAX_HEIGHT}
-            )
-            with suppress(TimeoutError):  # the next frames tell the page which elements are in view
-                async with asyncio.timeout(MAX_FRAMES_S):
-                    await call_function(session, world, TWO_FRAMES)
 
     async def _on_dialog(self, dialog: Dialog) -> None:
         self._requests.refuse("dialog")

@@ -19,7 +19,12 @@ from thresher.pipeline.commands.ingest_command import ingest
 from thresher.pipeline.commands.log import log_command
 from thresher.pipeline.commands.options import PROJECT_VARIABLE, GroupedOptions
 from thresher.pipeline.commands.project_commands import init
-from thresher.pipeline.commands.report_commands import report_command, status_command, verify_command
+from thresher.pipeline.commands.report_commands import (
+    qa_command,
+    report_command,
+    status_command,
+    verify_command,
+)
 from thresher.pipeline.commands.run_command import run
 from thresher.pipeline.commands.serve_command import serve_command
 from thresher.pipeline.commands.show import show_command
@@ -120,6 +125,7 @@ app.command(name="judge")(judge_command)
 app.command(name="dedup")(dedup_command)
 app.command(name="export")(export)
 app.command(name="export-wacz")(export_wacz_command)
+app.command(name="qa")(qa_command)
 app.command(name="run")(run)
 app.command(name="report")(report_command)
 app.command(name="status")(status_command)

@@ -1,4 +1,4 @@
-"""`thresher report`, `status`, `verify`: results and health of a project.
+"""`thresher report`, `status`, `verify`, `qa`: results and health of a project.
 
 A command parses its options, calls one function, and prints the result. It imports modules when it runs, because
 `--help` and errors must appear at once.
@@ -18,6 +18,7 @@ from thresher.pipeline.commands.options import (
     Names,
     ProjectOption,
     VerdictsOption,
+    check_name,
     require_sources,
 )
 from thresher.pipeline.terminal.output import console, echo, print_json
@@ -289,3 +290,36 @@ def verify_command(
 
     options = VerifyOptions(datasets=tuple(datasets or ()), repair=repair, accept_loss=accept_loss, deep=deep)
     run_verify(project, options, as_json)
+
+
+def qa_command(
+    archive: Annotated[
+        str, typer.Argument(help="The name of a crawl or an ingest, or a WACZ file, made by any program.")
+    ],
+    threshold: Annotated[
+        float,
+        typer.Option("--threshold", min=0.0, max=1.0, help="Fail if a page has a lower score than this."),
+    ] = 0.95,
+    max_pages: Annotated[
+        int | None,
+        typer.Option("--max-pages", min=1, help="Compare at most N pages, spread over the list of pages."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write the comparison as a page into this file.")
+    ] = None,
+    project: ProjectOption = CURRENT_DIRECTORY,
+    as_json: JsonOption = False,
+) -> None:
+    """Replay an archive offline in Chromium, and compare each page with what its crawl recorded.
+
+    Exit code 0: no page is below the threshold. 1: some are. 2: the archive is no valid WACZ, or there is no browser.
+    A WACZ file needs no project.
+
+    \b
+    Example:
+      thresher qa docs && thresher qa other.wacz --html other.html
+    """
+    from thresher.pipeline.qa.run_qa import QaOptions, run_qa
+
+    name = archive if archive.endswith(".wacz") else check_name(archive)
+    run_qa(name, project, QaOptions(threshold=threshold, max_pages=max_pages, html=html), as_json)

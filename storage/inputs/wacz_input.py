@@ -54,8 +54,7 @@ def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[CopiedRecord | U
     """
     try:
         with ZipFile(file) as package:
-            archives = _check_digests(package, name, file.seek(0, io.SEEK_END))
-            for place, item in enumerate(_records(file, package, archives)):
+            for place, item in enumerate(_records(file, package, name)):
                 if place >= first:
                     yield replace(item, place=place)
     except FAULTS as error:
@@ -64,20 +63,29 @@ def read(file: BinaryIO, name: str, first: int = 0) -> Iterator[CopiedRecord | U
         ) from None
 
 
-def _records(
-    file: BinaryIO, package: ZipFile, archives: list[ZipInfo]
-) -> Iterator[CopiedRecord | UnusableRecord]:
-    for info in archives:
+def archive_files(file: BinaryIO, package: ZipFile, name: str) -> Iterator[tuple[str, BinaryIO]]:
+    """Yield the WARC files of an open WACZ, each with its name below `archive/`, after checking every digest.
+
+    A file lies in place, or in a temporary file if the WACZ has it compressed. Raise `InputError` as `read`, and one of
+    `FAULTS` if the ZIP file is broken.
+    """
+    for info in _check_digests(package, name, file.seek(0, io.SEEK_END)):
         if info.compress_type == ZIP_STORED:
             file.seek(info.header_offset + 26)
             lengths = struct.unpack("<HH", file.read(4))
             part = FileSlice(file, info.header_offset + HEADER + sum(lengths), info.file_size)
-            yield from warc_input.read(cast("BinaryIO", BufferedReader(part)), info.filename)
+            yield info.filename.removeprefix("archive/"), cast("BinaryIO", BufferedReader(part))
         else:
-            with TemporaryFile() as whole:
-                with package.open(info) as packed:
-                    shutil.copyfileobj(packed, whole)
-                yield from warc_input.read(whole, info.filename)
+            whole = TemporaryFile()  # noqa: SIM115 - the caller closes it
+            with package.open(info) as packed:
+                shutil.copyfileobj(packed, whole)
+            yield info.filename.removeprefix("archive/"), cast("BinaryIO", whole)
+
+
+def _records(file: BinaryIO, package: ZipFile, name: str) -> Iterator[CopiedRecord | UnusableRecord]:
+    for archive, part in archive_files(file, package, name):
+        with part:
+            yield from warc_input.read(part, f"archive/{archive}")
 
 
 def _check_digests(package: ZipFile, name: str, size: int) -> list[ZipInfo]:

@@ -91,7 +91,9 @@ def test_pictures_fonts_media_frames_and_streams_are_not_requested(stage):
 
 def test_every_refused_image_and_font_is_counted_and_no_page_asks_for_another_in_its_place(stage):
     style = "<style>@font-face { font-family: f; src: url(/f.woff2) } b { font-family: f; background: url(/b.png) }"
-    images = "".join(f"<img src=/{n}.png onerror=\"this.src = '/again' + Math.random()\">" for n in range(400))
+    images = "".join(
+        f"<img src=/{n}.png onerror=\"this.src = '/again' + Math.random()\">" for n in range(400)
+    )
     found, server = stage.render({"/": page(f"<!doctype html>{style}</style><body><b>bold</b>{images}")})
     assert (dict(found.refusals), found.report.problem) == ({"image": 401, "font": 1}, "")
     assert b"\r\nrefused-image: 401\r\n" in encode_report(found)
