@@ -28,6 +28,8 @@ PAGES_A_BROWSER = 200
 """Pages after which the browser is replaced."""
 MAX_LOST = 20
 """URLs of lost parts that the result of a page names."""
+TEXTS_OF_OTHERS = frozenset({"text", "pages"})
+"""Sources of a text that may begin with the title of the page."""
 PICTURES: tuple[ScreenshotKind, ...] = ("fullPage", "view")
 
 
@@ -186,11 +188,14 @@ class _Run:
         if picture is not None and not replayed.problem:
             differing = await examiner.difference(picture[1].payload, _screenshot(replayed, picture[0]))
         source, recorded = await self._recorded_text(examiner, page)
+        shown = await examiner.text(replayed.html.decode(errors="replace"))
+        if source in TEXTS_OF_OTHERS and replayed.title and recorded.lstrip().startswith(replayed.title):
+            shown = f"{replayed.title}\n{shown}"
         observations = Observations(
             problem=replayed.problem,
             recorded_text=recorded,
             is_whole_text=source != "html",
-            replayed_text=await examiner.text(replayed.html.decode(errors="replace")),
+            replayed_text=shown,
             differing=differing,
             fates=replayed.fates,
             tiny=replayed.tiny,

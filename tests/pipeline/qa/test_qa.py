@@ -38,11 +38,13 @@ def qa(path, sandbox, *options):
 
 
 def test_an_archive_of_others_is_compared_with_the_text_that_it_has(chromium, sandbox, tmp_path):
-    body = "<!doctype html><p>words of the page</p><img src=lost.png><img src=gone.png>"
+    body = (
+        "<!doctype html><title>Its title</title><p>words of the page</p><img src=lost.png><img src=gone.png>"
+    )
     records = [
         ("response", HOME, NEW, page(body)),
         ("response", f"{HOME}gone.png", NEW, page("", status="404 Not Found")),
-        ("resource", f"urn:text:{HOME}", NEW, b"words of the page"),
+        ("resource", f"urn:text:{HOME}", NEW, b"Its title\nwords of the page"),
     ]
     made_wacz(tmp_path / "other.wacz", records, [listed(HOME, NEW)])
     code, found = qa(tmp_path / "other.wacz", sandbox, "--html", str(tmp_path / "qa.html"))
