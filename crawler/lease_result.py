@@ -8,7 +8,9 @@ page. Pure.
 3. The target of a redirect is a discovery (`crawler.reading.redirect_chain`). So are the entries of a sitemap or of a
    list of seeds (`crawler.reading.sitemap_discoveries`), whose request state stays.
 4. If the page is visited again, the settlement carries the request state of the next visit.
-5. A page that is not archived (`crawler.archive_filter`) is settled as if it were.
+5. A page that was not rendered, says little and has scripts is fetched for the reason `unrendered`, so that nobody
+   misses such pages silently (`crawler.render.render_need.may_say_more`).
+6. A page that is not archived (`crawler.archive_filter`) is settled as if it were.
 """
 
 from collections.abc import Container
@@ -27,6 +29,7 @@ from thresher.crawler.reading.redirect_chain import redirect_discovery, redirect
 from thresher.crawler.reading.rendered_page import RenderedPage
 from thresher.crawler.reading.sitemap import SitemapEntry
 from thresher.crawler.reading.sitemap_discoveries import is_all_out_of_scope, sitemap_discoveries
+from thresher.crawler.render.render_need import may_say_more
 from thresher.extract.rights import Rights
 from thresher.frontier import Discovery, Lease, Outcome, Settlement
 from thresher.frontier.request_state import EMPTY_STATE
@@ -34,6 +37,9 @@ from thresher.frontier.urls.link_targets import link_target
 from thresher.storage.warc.capture_metadata import LINK, REDIRECT, CaptureMetadata
 from thresher.storage.warc.dropped import DroppedPage
 from thresher.storage.warc.revisit import Revisit
+
+UNRENDERED = "unrendered"
+"""Reason of a page that says little, has scripts, and was not rendered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,12 +176,25 @@ def decide_settlement(
         if lease.follows_links and not ("nofollow" in options.obey and "nofollow" in reading.rights.robots):
             links = (url for url in reading.links if url.text not in known_urls and lease.scope.admits(url))
             followed = tuple(link_discovery(lease, url) for url in links)
+        if _is_unrendered(reading):
+            judgement = replace(judgement, reason=UNRENDERED)
         settlement = settlement_for(lease, judgement, followed, reading.sketch)
     if lease.interval_s and not lease.state.is_list:
         # No redirect leads to the next visit.
         state = replace(next_visit_state(lease.state, reading.response), chain=b"", cookies=())
         return replace(settlement, next_state=state)
     return settlement
+
+
+def _is_unrendered(reading: PageReading) -> bool:
+    response, judgement = reading.response, reading.judgement
+    return (
+        judgement.outcome is Outcome.FETCHED
+        and not judgement.reason
+        and response.rendering is None
+        and response.has_page
+        and may_say_more(response.body)
+    )
 
 
 def settlement_for(

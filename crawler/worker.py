@@ -283,7 +283,7 @@ def _user_agent(config: WorkerConfig, frontier: Frontier) -> str:
 
 def _renderings(config: WorkerConfig) -> int:
     """Return the time-outs that a page may spend on waiting for a tab and in it: every leased page may need one."""
-    return 0 if config.rendering.render == "never" else config.scheduling.concurrency // MAX_TABS + 2
+    return 0 if not config.rendering.renders else config.scheduling.concurrency // MAX_TABS + 2
 
 
 def _renderer(
@@ -293,7 +293,7 @@ def _renderer(
     address_limiter: AddressLimiter,
     decode_budget: DecodeBudget,
 ) -> "Renderer | None":
-    if config.rendering.render == "never":
+    if not config.rendering.renders:
         return None
     find_browser(config.rendering.browser)  # raises if something is missing
     from thresher.crawler.render.renderer import Renderer  # noqa: PLC0415 - Playwright is an extra

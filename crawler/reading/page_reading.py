@@ -7,7 +7,8 @@ A response that has just arrived and one that a dead worker left in the archive 
 1. A body is decoded only if it is of use: HTML, a sitemap, or a list of seeds.
 2. A page that is unchanged since its last capture (`crawler.reading.conditional`) is not read, so it has no links.
 3. The links of an HTML page are read, whoever follows them. If the page was rendered, the DOM is read, even if the
-   response is unchanged, and the targets of its scripts are links.
+   response is unchanged, and the targets of its scripts are links. Of a page that was not rendered those targets are
+   links that its scripts say literally (`crawler.reading.script_redirects`).
 4. An HTML page is sketched, so that the frontier can see whether it says anything new.
 5. A page without links that holds `<a` with an address is fetched for the reason `no_links`: its links are made by
    scripts, or their extraction is broken (`pipeline.terminal.linkless_line`).
@@ -25,6 +26,7 @@ from thresher.crawler.reading.conditional import unchanged_profile
 from thresher.crawler.reading.outcome import BLOCK_PAGE, REDIRECT_STATUSES, Judgement, decode_location
 from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from thresher.crawler.reading.page_response import HTML, HTTP_FORBIDDEN, PAGE_STATUSES, PageResponse
+from thresher.crawler.reading.script_redirects import script_redirects
 from thresher.crawler.reading.sitemap import SitemapEntry, read_sitemap
 from thresher.extract.charset import to_utf8
 from thresher.extract.links import extract_links, holds_address
@@ -169,7 +171,7 @@ def _read_html(lease: Lease, reading: PageReading, options: PageOptions) -> Page
     else:
         reading = replace(reading, judgement=replace(reading.judgement, reason=error))
     page = extract_links(html, lease.url.wire, codec)
-    navigations = response.rendering.navigations if response.rendering else ()
+    navigations = response.rendering.navigations if response.rendering else script_redirects(html)
     if not page.hrefs and not navigations and not reading.judgement.reason and holds_address(html):
         reading = replace(reading, judgement=replace(reading.judgement, reason=NO_LINKS))
     return replace(

@@ -1,6 +1,7 @@
 """`RenderSettings`: which pages are opened in a browser, which browser, and whether its pictures are archived."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from thresher.core import InputError
@@ -20,6 +21,10 @@ class RenderSettings:
         RenderMode,
         Key('or "auto": a page that says little without scripts is opened in Chromium; or "always"'),
     ] = "never"
+    render_hosts: Annotated[
+        Mapping[str, RenderMode],
+        Key("render for that host and those under it", example="[crawler.render_hosts]"),
+    ] = field(default_factory=dict)
     browser: Annotated[str, Key("path of Chromium; searched for if not set")] = ""
     browser_sandbox: Annotated[
         bool,
@@ -31,8 +36,22 @@ class RenderSettings:
     ] = False
 
     def __post_init__(self) -> None:
-        if self.screenshot and self.render == "never":
+        if self.screenshot and not self.renders:
             raise InputError(
                 'crawler.screenshot = true and crawler.render = "never": no page is opened in a browser; set '
                 'crawler.render = "always", or "auto" for pages that need one'
             )
+
+    @property
+    def renders(self) -> bool:
+        """Whether a page of some host may be rendered."""
+        return any(mode != "never" for mode in (self.render, *self.render_hosts.values()))
+
+    def mode(self, host: str) -> RenderMode:
+        """Return which pages of a host are rendered. If two names fit the host, the longer one counts."""
+        name = host if self.render_hosts else ""
+        while name:
+            if name in self.render_hosts:
+                return self.render_hosts[name]
+            name = name.partition(".")[2]
+        return self.render

@@ -1,7 +1,7 @@
 """`Renderer`: the browser of one worker: which pages it renders, how many at a time, and when it is replaced.
 
-1. `auto` renders pages that give evidence (`crawler.render.render_need`), `always` every HTML page. A page that is
-   incomplete, or whose status is not 200, is never rendered.
+1. `auto` renders pages that give evidence (`crawler.render.render_need`), `always` every HTML page. A host may have a
+   rule of its own. A page that is incomplete, or whose status is not 200, is never rendered.
 2. At most `MAX_TABS` tabs are open at a time; the other pages wait.
 3. The browser is started before the first page, so that a missing program is known at once. It is replaced after
    `PAGES_A_BROWSER` pages, or when it takes too much memory: the old one ends with its last tab. If a browser dies, the
@@ -100,8 +100,9 @@ class Renderer:
     def _should_render(self, capture: Capture) -> bool:
         if capture.status != 200 or capture.truncated or mime_of(capture.header("content-type")) not in HTML:
             return False
-        if self._settings.render == "always":
-            return True
+        mode = self._settings.mode(capture.url.host)
+        if mode != "auto":
+            return mode == "always"
         body, _ = decode_content(capture.payload, capture.header("content-encoding") or "", SNIFF_BYTES)
         return render_need(body) is not None
 

@@ -47,7 +47,7 @@ def worker_config(
     `InputError` if this machine lacks what its workers need, or if a language is not known.
     """
     settings = project.config.crawler
-    if settings.rendering.render != "never" and project.config.project.cluster is None:
+    if settings.rendering.renders and project.config.project.cluster is None:
         find_browser(settings.rendering.browser)  # a missing browser must raise before workers start
     archive_filter = None
     if settings.archive.archive == "kept":

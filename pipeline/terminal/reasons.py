@@ -29,6 +29,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "soft_404": "a page that says that it does not exist",
     "login_page": "a page that asks to log in",
     "no_links": "it holds `<a` with an address, and no link was found",
+    "unrendered": "it says little, has scripts, and was not rendered",
     "truncated_disconnect": "the connection ended before the page",
     "truncated_length": "longer than crawler.max_body",
     "truncated_time": "not whole in time",

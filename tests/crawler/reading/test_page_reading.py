@@ -10,7 +10,9 @@ from thresher.crawler.reading import page_reading
 from thresher.crawler.reading.conditional import revisit_of
 from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from thresher.crawler.reading.page_reading import page_response
+from thresher.crawler.reading.page_response import with_dom
 from thresher.crawler.reading.redirect_chain import MAX_REDIRECTS
+from thresher.crawler.reading.rendered_page import RenderReport
 from thresher.extract.links import PageLinks
 from thresher.frontier import Fault, HostSwitch, Outcome, Scope, canonicalize
 from thresher.frontier.request_state import RequestState
@@ -298,3 +300,31 @@ def test_a_base_longer_than_any_url_has_no_relative_links():
         + LINKS.replace("/a", "http://example.org/a")
     )
     assert found(ends) == ["http://example.org/a"]
+
+
+def test_a_literal_redirect_of_a_script_is_a_link_of_the_page():
+    settlement = settled(b"<script>location.replace('/home.html')</script>")
+    assert (found(settlement), settlement.reason) == (["http://example.org/home.html"], "")
+
+
+SHELL = b"<html><body><h1>Shop</h1><div id=goods></div><script src=/app.js></script></body></html>"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (SHELL, "unrendered"),
+        (b"<html><body>short<script>count()</script></body></html>", "unrendered"),
+        (b"<html><body>short</body></html>", ""),
+        (b"<html><body>short<script type=application/ld+json>{}</script></body></html>", ""),
+        (b"<html><body>short<iframe src=/x></iframe><script>count()</script></body></html>", ""),
+        (b"<html><body>" + b"<p>A page of text. " * 60 + b"<script src=/app.js></script></body></html>", ""),
+    ],
+)
+def test_a_page_that_says_little_and_has_scripts_is_counted_if_no_browser_rendered_it(body, reason):
+    assert settled(body).reason == reason
+
+
+def test_a_rendered_page_is_not_counted_as_unrendered():
+    response = with_dom(page_response(capture(SHELL)), SHELL, RenderReport())
+    assert page_settlement(lease(), response).reason == ""
