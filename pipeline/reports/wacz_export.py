@@ -110,10 +110,14 @@ def _write(
                 rows = _rows(store, index)
                 with _local(store, warc, directory) as path, path.open("rb") as file:
                     if name == warc.name.rpartition("/")[2]:
-                        wacz.add(f"archive/{name}", pieces(path))
+                        wacz.add(f"archive/{name}", pieces(path), path.stat().st_size)
                     else:
                         moved, anew = {}, anew + 1
-                        wacz.add(f"archive/{name}", _recompress(file, warc.name, moved))
+                        anew_path = directory / "recompressed"
+                        with anew_path.open("wb") as recompressed:
+                            recompressed.writelines(_recompress(file, warc.name, moved))
+                        wacz.add(f"archive/{name}", pieces(anew_path), anew_path.stat().st_size)
+                        anew_path.unlink()
                     for row in sorted(rows, key=lambda row: row.offset):
                         latest = max(latest, row.timestamp)
                         line = _page(file, row)
@@ -125,7 +129,7 @@ def _write(
                 records += _write_run(runs[-1], rows, name, moved)
         with ExitStack() as life:
             wacz.add_index(_merged(_limit_runs(runs, directory), life), directory / "index")
-        wacz.add_pages(line.rstrip("\n") for line in _lines(pages))
+        wacz.add_pages((line.rstrip("\n") for line in _lines(pages)), pages.stat().st_size)
         wacz.finish(
             {
                 "title": title,

@@ -4,7 +4,9 @@
 2. `indexes/index.cdx.gz` is the CDXJ of all, sorted, in gzip members of 1,024 lines; `index.idx` says where each member
    begins.
 3. `datapackage.json` names every file with its SHA-256, and `datapackage-digest.json` names that file with its own.
-4. No clock goes in: the same files give the same bytes. Memory is bounded, whatever their size.
+4. Only a file of 2 GiB or more has zip64 fields, in its local header and in the central directory alike: ReplayWeb.page
+   reads no local header where the central directory has no extra field.
+5. No clock goes in: the same files give the same bytes. Memory is bounded, whatever their size.
 """
 
 import hashlib
@@ -22,6 +24,8 @@ from thresher.storage.warc.compression import gzip_member
 VERSION = "1.1.1"
 LINES = 1024
 """Lines of an index in one gzip member, as py-wacz writes it."""
+ZIP64_LIMIT = (1 << 31) - 1
+"""Largest size without zip64 fields, as `zipfile` writes them in the central directory."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a ZIP file can express."""
 NOT_IN_A_NAME = re.compile(r"[^-a-z0-9._]")
@@ -44,12 +48,15 @@ class WaczWriter:
     ) -> None:
         self._zip.close()
 
-    def add(self, name: str, pieces: Iterable[bytes]) -> int:
-        """Store a file of the package, and return its size in bytes."""
+    def add(self, name: str, pieces: Iterable[bytes], expected: int = 0) -> int:
+        """Store a file of the package, and return its size in bytes.
+
+        For a file of 2 GiB or more, `expected` must be its size, because its local header comes first.
+        """
         entry = ZipInfo(name, EARLIEST)
         entry.compress_type = ZIP_DEFLATED if name.endswith((".jsonl", ".idx")) else ZIP_STORED
         sha256, size = hashlib.sha256(), 0
-        with self._zip.open(entry, "w", force_zip64=True) as file:
+        with self._zip.open(entry, "w", force_zip64=expected > ZIP64_LIMIT) as file:
             for piece in pieces:
                 file.write(piece)
                 sha256.update(piece)
@@ -79,13 +86,14 @@ class WaczWriter:
                 where.append(f"{block[0].partition('{')[0].strip()} {json.dumps(place)}\n")
                 file.write(member)
                 offset += len(member)
-        self.add("indexes/index.cdx.gz", pieces(spool))
+        self.add("indexes/index.cdx.gz", pieces(spool), spool.stat().st_size)
         self.add("indexes/index.idx", ["".join(where).encode()])
 
-    def add_pages(self, lines: Iterable[str]) -> None:
-        """Store the list of pages, each a line of JSON (`page`)."""
+    def add_pages(self, lines: Iterable[str], expected: int = 0) -> None:
+        """Store the list of pages, each a line of JSON (`page`); `expected` is their size, for 2 GiB or more."""
         first = json.dumps({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"})
-        self.add("pages/pages.jsonl", (f"{line}\n".encode() for line in _behind(first, lines)))
+        listed = (f"{line}\n".encode() for line in _behind(first, lines))
+        self.add("pages/pages.jsonl", listed, expected and expected + len(first) + 1)
 
     def finish(self, facts: Mapping[str, str]) -> None:
         """Write the description of the package; `facts`, such as `title` and `created`, stand in it."""
