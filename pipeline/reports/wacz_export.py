@@ -6,7 +6,9 @@
    title. Requests that a page made while it was rendered are not listed.
 3. Each byte of a bucket is read once: one WARC file at a time is copied to the directory of the WACZ, read there, and
    deleted. The SHA-256 of each WARC file is compared with its seal.
-4. The same storage gives the same bytes. The largest record and the index of one WARC file limit the memory.
+4. Revisits of 304 answers are archived and not indexed: players answer them with the 304 and no page. Without them the
+   newest capture with a payload is found.
+5. The same storage gives the same bytes. The largest record and the index of one WARC file limit the memory.
 """
 
 import dataclasses
@@ -126,6 +128,7 @@ def _write(
                             first = first or row.url
                             found += 1
                 runs.append(directory / f"run-{number}")
+                rows = [row for row in rows if not (row.mime == REVISIT_MIME and row.status == 304)]
                 records += _write_run(runs[-1], rows, name, moved)
         with ExitStack() as life:
             wacz.add_index(_merged(_limit_runs(runs, directory), life), directory / "index")

@@ -19,6 +19,7 @@ from thresher.pipeline.terminal.progress import LineProgress
 from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetadata
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.warc.records import read_records
+from thresher.storage.warc.revisit import Revisit
 
 TITLES = ["First &amp; best", "Zweite  Seite", "Third"]
 
@@ -126,6 +127,25 @@ def test_what_a_page_fetched_is_no_page_of_the_list(tmp_path):
         _, *pages = map(json.loads, package.read("pages/pages.jsonl").decode().splitlines())
         assert len(lines_of(package)) == 4
     assert [page["url"].rpartition("/")[2] for page in pages] == ["seen", "page"]
+
+
+def test_what_a_server_called_unchanged_is_found_as_the_capture_that_has_its_payload(tmp_path):
+    store = DirectoryStore(tmp_path / "data")
+    made = ArchiveWriter(store, "main", writer="w", user_agent="t")
+    url = "https://example.org/a"
+    made.append(capture(b"<p>some", wire=url, started_ms=STARTED_MS), UUID(int=1))
+    unchanged = Revisit(profile="server-not-modified", refers_to=UUID(int=1).urn, uri=url, date_ms=STARTED_MS)
+    later = capture(b"", status=304, wire=url, started_ms=STARTED_MS + 1000)
+    made.append(later, UUID(int=2), revisit=unchanged)
+    made.seal()
+
+    exported(store, tmp_path / "x.wacz")
+
+    with zipfile.ZipFile(tmp_path / "x.wacz") as package:
+        (line,) = lines_of(package)
+        archive = gzip.decompress(package.read(f"archive/{json.loads(line[line.index('{') :])['filename']}"))
+    assert json.loads(line[line.index("{") :])["status"] == "200"
+    assert archive.count(b"WARC-Type: revisit") == 1
 
 
 def test_the_package_names_every_file_with_its_digest(tmp_path):
