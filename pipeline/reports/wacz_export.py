@@ -237,7 +237,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 def _page(file: BinaryIO, row: cdxj.CdxjRow) -> str:
     """Return the line of a row in the list of pages, or "" if it is no page. `file` is the archive file of the row."""
-    if row.status != 200 or row.mime not in PAGE_MIME_TYPES:
+    if row.status != 200 or row.mime not in PAGE_MIME_TYPES or row.surt.endswith(")/robots.txt"):
         return ""
     record = next(read_records(file, row.offset, row.offset + 1, name=row.filename, limit=TITLE_SEARCH_BYTES))
     if record.mime not in {HTML, XHTML} or record.resource_type.lower() not in PAGE_RESOURCE_TYPES:

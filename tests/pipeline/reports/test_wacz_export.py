@@ -148,6 +148,19 @@ def test_what_a_server_called_unchanged_is_found_as_the_capture_that_has_its_pay
     assert archive.count(b"WARC-Type: revisit") == 1
 
 
+def test_a_robots_txt_that_is_answered_with_html_is_no_page(tmp_path):
+    store = DirectoryStore(tmp_path / "data")
+    made = ArchiveWriter(store, "main", writer="w", user_agent="t")
+    for number, path in enumerate(("robots.txt", "a")):
+        made.append(capture(b"<p>some", wire=f"https://example.org/{path}"), UUID(int=number))
+    made.seal()
+
+    assert exported(store, tmp_path / "x.wacz").pages == 1
+
+    with zipfile.ZipFile(tmp_path / "x.wacz") as package:
+        assert json.loads(package.read("datapackage.json"))["mainPageUrl"] == "https://example.org/a"
+
+
 def test_the_package_names_every_file_with_its_digest(tmp_path):
     exported(archived(tmp_path / "data"), tmp_path / "x.wacz")
     with zipfile.ZipFile(tmp_path / "x.wacz") as package:
