@@ -21,8 +21,8 @@ from thresher.crawler.render.render_settings import RenderSettings
 from thresher.crawler.worker import run_worker
 from thresher.frontier.link.embedded import embedded_server
 from thresher.pipeline.qa.examination import examine_wacz
-from thresher.pipeline.reports.wacz_export import export_wacz
 from thresher.pipeline.terminal.progress import LineProgress
+from thresher.pipeline.wacz.wacz_export import export_wacz
 from thresher.storage.directory_store import DirectoryStore
 
 FONT = "/usr/share/fonts/truetype/dejavu/DejaVuSerif-Bold.ttf"

@@ -364,8 +364,8 @@ def export_wacz_command(
       thresher export-wacz docs --out docs.wacz
     """
     from thresher.pipeline.open_project import OpenProject
-    from thresher.pipeline.reports.wacz_export import export_wacz
     from thresher.pipeline.terminal.progress import stderr_progress
+    from thresher.pipeline.wacz.wacz_export import export_wacz
 
     result = export_wacz(OpenProject.at(project).store, check_name(name), out, title, stderr_progress())
     anew = f" ({result.recompressed} recompressed with gzip)" if result.recompressed else ""

@@ -12,9 +12,9 @@ from thresher.core import InputError, Unavailable
 from thresher.crawler.render.chromium.program import find_browser
 from thresher.crawler.render.render_settings import RenderSettings
 from thresher.pipeline.open_project import OpenProject
-from thresher.pipeline.reports.wacz_export import export_wacz
 from thresher.pipeline.terminal.output import echo, print_json
 from thresher.pipeline.terminal.progress import stderr_progress
+from thresher.pipeline.wacz.wacz_export import export_wacz
 
 if TYPE_CHECKING:
     from thresher.pipeline.qa.examination import QaResult

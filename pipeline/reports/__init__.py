@@ -1,1 +1,1 @@
-"""Results of a project: `report`, `status`, `history` of a URL, `metrics`, and an archive to show (`wacz_export`)."""
+"""Results of a project: `report`, `status`, `history` of a URL, and `metrics`."""

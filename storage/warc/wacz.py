@@ -4,9 +4,9 @@
 2. `indexes/index.cdx.gz` is the CDXJ of all, sorted, in gzip members of 1,024 lines; `index.idx` says where each member
    begins.
 3. `datapackage.json` names every file with its SHA-256, and `datapackage-digest.json` names that file with its own.
-4. Only a file of 2 GiB or more has zip64 fields, in its local header and in the central directory alike: ReplayWeb.page
-   reads no local header where the central directory has no extra field.
-5. No clock goes in: the same files give the same bytes. Memory is bounded, whatever their size.
+4. No clock goes in: the same files give the same bytes. Memory is bounded, whatever their size.
+5. A local header has a ZIP64 field only if the central directory has one for that entry. A reader may conclude from the
+   directory alone where the data begins (wabac.js, under ReplayWeb.page, does).
 """
 
 import hashlib
@@ -24,10 +24,12 @@ from thresher.storage.warc.compression import gzip_member
 VERSION = "1.1.1"
 LINES = 1024
 """Lines of an index in one gzip member, as py-wacz writes it."""
-ZIP64_LIMIT = (1 << 31) - 1
-"""Largest size without zip64 fields, as `zipfile` writes them in the central directory."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a ZIP file can express."""
+MAX_PLAIN_BYTES = (1 << 31) - 1
+"""A larger entry gets a ZIP64 field in the central directory: the limit of `zipfile`, lower than that of the format."""
+PAGES_HEAD = json.dumps({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"})
+"""The first line of a list of pages."""
 NOT_IN_A_NAME = re.compile(r"[^-a-z0-9._]")
 
 
@@ -48,19 +50,15 @@ class WaczWriter:
     ) -> None:
         self._zip.close()
 
-    def add(self, name: str, pieces: Iterable[bytes], expected: int = 0) -> int:
-        """Store a file of the package, and return its size in bytes.
-
-        For a file of 2 GiB or more, `expected` must be its size, because its local header comes first.
-        """
+    def add(self, name: str, path: Path) -> None:
+        """Store a local file as a file of the package."""
         entry = ZipInfo(name, EARLIEST)
         entry.compress_type = ZIP_DEFLATED if name.endswith((".jsonl", ".idx")) else ZIP_STORED
-        sha256, size = hashlib.sha256(), 0
-        with self._zip.open(entry, "w", force_zip64=expected > ZIP64_LIMIT) as file:
-            for piece in pieces:
+        sha256, size = hashlib.sha256(), path.stat().st_size
+        with self._zip.open(entry, "w", force_zip64=size > MAX_PLAIN_BYTES) as file:
+            for piece in pieces(path):
                 file.write(piece)
                 sha256.update(piece)
-                size += len(piece)
         # Frictionless requires names in lower case that all differ.
         slug = NOT_IN_A_NAME.sub("-", name.rpartition("/")[2].lower())
         names = {resource["name"] for resource in self._resources}
@@ -72,7 +70,6 @@ class WaczWriter:
                 "bytes": size,
             }
         )
-        return size
 
     def add_index(self, lines: Iterable[str], spool: Path) -> None:
         """Store the sorted CDXJ lines, each with its line break; `spool` is a path for a temporary file."""
@@ -86,14 +83,13 @@ class WaczWriter:
                 where.append(f"{block[0].partition('{')[0].strip()} {json.dumps(place)}\n")
                 file.write(member)
                 offset += len(member)
-        self.add("indexes/index.cdx.gz", pieces(spool), spool.stat().st_size)
-        self.add("indexes/index.idx", ["".join(where).encode()])
+        self.add("indexes/index.cdx.gz", spool)
+        spool.write_text("".join(where), encoding="utf-8")
+        self.add("indexes/index.idx", spool)
 
-    def add_pages(self, lines: Iterable[str], expected: int = 0) -> None:
-        """Store the list of pages, each a line of JSON (`page`); `expected` is their size, for 2 GiB or more."""
-        first = json.dumps({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"})
-        listed = (f"{line}\n".encode() for line in _behind(first, lines))
-        self.add("pages/pages.jsonl", listed, expected and expected + len(first) + 1)
+    def add_pages(self, path: Path) -> None:
+        """Store the list of pages: `PAGES_HEAD`, and then each a line of JSON (`page`)."""
+        self.add("pages/pages.jsonl", path)
 
     def finish(self, facts: Mapping[str, str]) -> None:
         """Write the description of the package; `facts`, such as `title` and `created`, stand in it."""
@@ -126,11 +122,6 @@ def pieces(path: Path, size: int = 1 << 20) -> Iterator[bytes]:
     with path.open("rb") as file:
         while data := file.read(size):
             yield data
-
-
-def _behind(first: str, lines: Iterable[str]) -> Iterator[str]:
-    yield first
-    yield from lines
 
 
 def _sha256(data: bytes) -> str:

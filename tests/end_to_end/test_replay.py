@@ -17,8 +17,8 @@ import pytest
 from tests.expect import expect
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.pywbenv import programs
-from thresher.pipeline.reports.wacz_export import export_wacz
 from thresher.pipeline.terminal.progress import LineProgress
+from thresher.pipeline.wacz.wacz_export import export_wacz
 from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.warc import cdxj
@@ -161,10 +161,10 @@ def pywb(tools, directory):
         server.wait(20)
 
 
-def replayed(address, url):
+def replayed(address, url, timestamp="20260102030405"):
     """Status, Location and body. The URL is requested as it is written; pywb may lead to how it was archived (307)."""
     host = urlsplit(address)
-    location = f"{address}/20260102030405id_/{url}"
+    location = f"{address}/{timestamp}id_/{url}"
     for _ in range(2):
         connection = HTTPConnection(host.hostname, host.port, timeout=30)
         try:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.expect import expect
-from tests.pipeline.reports.test_wacz_export import archived
+from tests.pipeline.wacz.test_wacz_export import archived
 from tests.storage.conftest import bucket_at, keys, server  # noqa: F401 - fixtures of these tests too
 from thresher.core import InputError
 from thresher.pipeline.configuration import FiltersConfig
@@ -19,9 +19,9 @@ from thresher.pipeline.engine.run_step import run_step
 from thresher.pipeline.inputs.ingest import IngestOptions, ingest
 from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.integrity.verify import verify_storage
-from thresher.pipeline.reports.wacz_export import export_wacz
 from thresher.pipeline.steps import process
 from thresher.pipeline.terminal.progress import LineProgress
+from thresher.pipeline.wacz.wacz_export import export_wacz
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.inputs.shared_archive import inputs_of, is_shared
 from thresher.storage.inputs.volumes import VolumeSize

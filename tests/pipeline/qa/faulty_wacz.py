@@ -17,7 +17,7 @@ from thresher.storage.warc import cdxj
 from thresher.storage.warc.compression import gzip_member
 from thresher.storage.warc.members import members
 from thresher.storage.warc.records import read_records
-from thresher.storage.warc.wacz import WaczWriter
+from thresher.storage.warc.wacz import PAGES_HEAD, WaczWriter
 
 FONT = "font.ttf"
 FAULTS = (
@@ -179,9 +179,11 @@ def _write(path, archives, lines, pages):
     spool = path.with_suffix(".spool")
     with WaczWriter(path) as wacz:
         for name, data in archives.items():
-            wacz.add(name, [data])
+            spool.write_bytes(data)
+            wacz.add(name, spool)
         wacz.add_index((line + "\n" for line in sorted(lines)), spool)
-        wacz.add_pages(pages)
+        spool.write_text("".join(f"{line}\n" for line in (PAGES_HEAD, *pages)))
+        wacz.add_pages(spool)
         wacz.finish({"title": "made", "created": "2026-01-01T00:00:00Z"})
     spool.unlink()
 

@@ -12,8 +12,8 @@ from thresher.core import InputError
 from thresher.crawler.worker import run_worker
 from thresher.pipeline.commands.app import app
 from thresher.pipeline.qa.wacz_archive import WaczArchive
-from thresher.pipeline.reports.wacz_export import export_wacz
 from thresher.pipeline.terminal.progress import LineProgress
+from thresher.pipeline.wacz.wacz_export import export_wacz
 from thresher.storage.directory_store import DirectoryStore
 
 KINDS = ("missing_picture", "blank_page", "wrong_text")

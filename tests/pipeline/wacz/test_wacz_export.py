@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import random
+import struct
 import zipfile
 from uuid import UUID
 
@@ -13,11 +14,14 @@ import pytest
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.conftest import bucket_at, keys, proxy, server  # noqa: F401 - fixtures of these tests too
 from thresher.core import CorruptData, InputError, Unavailable
-from thresher.pipeline.reports import wacz_export as exporting
-from thresher.pipeline.reports.wacz_export import export_wacz
 from thresher.pipeline.terminal.progress import LineProgress
+from thresher.pipeline.wacz import wacz_index, wacz_pages
+from thresher.pipeline.wacz.wacz_export import export_wacz
 from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetadata
+from thresher.storage.crawllog import log_writer
+from thresher.storage.crawllog.log_line import LogLine
 from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.warc import wacz
 from thresher.storage.warc.records import read_records
 from thresher.storage.warc.revisit import Revisit
 
@@ -190,7 +194,7 @@ def test_the_same_storage_gives_the_same_bytes(tmp_path, compression):
 def test_more_files_than_may_be_open_are_merged_in_rounds(tmp_path, monkeypatch):
     store = archived(tmp_path / "data", max_bytes=5_000)
     exported(store, tmp_path / "one")
-    monkeypatch.setattr(exporting, "MAX_OPEN_FILES", 3)
+    monkeypatch.setattr(wacz_index, "MAX_OPEN_FILES", 3)
     exported(store, tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
@@ -241,9 +245,63 @@ def test_a_title_that_cannot_be_read_is_none(tmp_path, monkeypatch, caplog):
             raise ArithmeticError("of a title")
         return text
 
-    monkeypatch.setattr(exporting, "unescape", failing)
+    monkeypatch.setattr(wacz_pages, "unescape", failing)
     exported(archived(tmp_path / "data", pages=3), tmp_path / "out.wacz")
     with zipfile.ZipFile(tmp_path / "out.wacz") as package:
         pages = package.read("pages/pages.jsonl").decode().splitlines()[1:]
     assert [json.loads(line).get("title", "") for line in pages] == ["First &amp; best", "", "Third"]
     assert "has no title: title: ArithmeticError: of a title" in caplog.text
+
+
+@pytest.mark.slow
+def test_an_entry_of_more_than_two_gigabytes_and_those_behind_it_can_be_read(tmp_path):
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate((1 << 31) + 5)
+    (tmp_path / "small").write_bytes(b"small")
+    with wacz.WaczWriter(tmp_path / "x.wacz") as made:
+        made.add("archive/large.warc.gz", large)
+        made.add("archive/small.warc.gz", tmp_path / "small")
+        made.finish({})
+    with zipfile.ZipFile(tmp_path / "x.wacz") as package, (tmp_path / "x.wacz").open("rb") as file:
+        for entry in package.infolist():
+            file.seek(entry.header_offset + 26)
+            _, local_extra = struct.unpack("<2H", file.read(4))
+            assert bool(local_extra) <= bool(entry.extra), entry.filename
+            assert bool(local_extra) == (entry.file_size > 1 << 31)
+        assert package.read("archive/small.warc.gz") == b"small"
+
+
+def test_the_first_page_is_the_seed_and_robots_txt_is_none(tmp_path):
+    store = DirectoryStore(tmp_path / "data")
+    made = ArchiveWriter(store, "main", writer="w", user_agent="t")
+    log = []
+    for number, (kind, path, referrer) in enumerate(
+        (
+            ("robots", "robots.txt", ""),
+            ("sitemap", "map", ""),
+            ("page", "found", "https://example.org/"),
+            ("page", "", ""),
+        )
+    ):
+        url = f"https://example.org/{path}"
+        made.append(capture(b"<title>Some text</title>", wire=url), UUID(int=number))
+        log.append(
+            LogLine(
+                time_ms=STARTED_MS + number,
+                url=url,
+                kind=kind,
+                outcome="fetched",
+                referrer=referrer,
+                status=200,
+                record=UUID(int=number).urn,
+            )
+        )
+    made.seal()
+    log_writer.put(store, "main", "main-w-00000", log)
+    exported(store, tmp_path / "x.wacz")
+    with zipfile.ZipFile(tmp_path / "x.wacz") as package:
+        _, *pages = map(json.loads, package.read("pages/pages.jsonl").decode().splitlines())
+        described = json.loads(package.read("datapackage.json"))
+    assert [page["url"] for page in pages] == ["https://example.org/found", "https://example.org/"]
+    assert described["mainPageUrl"] == "https://example.org/"

@@ -1,0 +1,1 @@
+"""A crawl as one WACZ file, which players open: `wacz_export`."""

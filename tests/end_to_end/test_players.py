@@ -1,0 +1,123 @@
+"""Every kind of record is replayed by pywb and by ReplayWeb.page, at its newest time, after a second visit too."""
+
+import io
+import re
+import subprocess
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from PIL import Image
+
+from tests.end_to_end.test_replay import pywb, replayed
+from tests.replaywebpage import player, replaywebpage
+from tests.storage.captures import STARTED_MS, capture
+from tests.storage.pywbenv import programs
+from thresher.pipeline.terminal.progress import LineProgress
+from thresher.pipeline.wacz.wacz_export import export_wacz
+from thresher.storage.archive.archive_writer import ArchiveWriter, Revisit
+from thresher.storage.directory_store import DirectoryStore
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+SITE = "https://example.org"
+HEAD = "<!doctype html><head><title>{0}</title><link rel=stylesheet href=/s.css></head>"
+PAGE = HEAD + "<body><h1>{0}</h1><p>{1}</p><img src=/p.png>"
+WORDS = "Words that take a thousand bytes and more. " * 30
+GREEN = "rgb(0, 128, 0)"
+NEWEST = "20270101000000"
+GUIDE = Path(__file__).resolve().parents[2] / "docs/guides/archive.md"
+
+
+def picture():
+    file = io.BytesIO()
+    Image.new("RGB", (8, 8), "red").save(file, "PNG")
+    return file.getvalue()
+
+
+class Site:
+    """The archive of a crawl, in which each exchange is a second later than the one before."""
+
+    def __init__(self, root):
+        self.store = DirectoryStore(root)
+        self.made = ArchiveWriter(self.store, "main", writer="w", user_agent="t")
+        self.count = 0
+        self.first = {}
+
+    def add(self, path, body, kind="text/html", status=200, headers=()):
+        self.count += 1
+        one = capture(
+            body, wire=f"{SITE}{path}", status=status, started_ms=STARTED_MS + self.count * 1000,
+            headers=(("Content-Type", kind), *headers),
+        )  # fmt: skip
+        self.made.append(one, UUID(int=self.count))
+        self.made.commit()
+        self.first.setdefault(path, (one, UUID(int=self.count)))
+
+    def unchanged(self, path):
+        self.count += 1
+        before, record_id = self.first[path]
+        again = capture(
+            b"", wire=before.url.wire, status=304, started_ms=STARTED_MS + self.count * 1000, headers=()
+        )
+        same = Revisit(
+            profile="server-not-modified", refers_to=record_id.urn, uri=before.url.wire,
+            date_ms=before.started_ms,
+        )  # fmt: skip
+        self.made.append(again, UUID(int=self.count), revisit=same)
+
+
+@pytest.fixture(scope="module", params=["fresh", "after a second visit"])
+def archived(request, tmp_path_factory):
+    """A directory with the crawl in data/, and its WACZ."""
+    directory = tmp_path_factory.mktemp("players")
+    site = Site(directory / "data")
+
+    def visit():
+        site.add("/changes", PAGE.format("Changes", f"version {site.count}").encode())
+        site.add("/same", PAGE.format("Same", WORDS).encode())
+        site.add("/moved", b"", status=301, headers=(("Location", "/kept"),))
+        site.add("/none", PAGE.format("None", "not here").encode(), status=404)
+
+    site.add("/kept", PAGE.format("Kept", WORDS).encode())
+    site.add("/s.css", b"body { color: green }" + b" " * 1100, "text/css")
+    site.add("/p.png", picture(), "image/png")
+    visit()
+    if request.param != "fresh":
+        for path in ("/kept", "/s.css", "/p.png"):
+            site.unchanged(path)
+        visit()
+    site.made.seal()
+    export_wacz(site.store, "main", directory / "main.wacz", "", LineProgress())
+    return directory
+
+
+@pytest.fixture(scope="module")
+def opened(archived, request):
+    with player(replaywebpage(request.config.cache), archived) as found:
+        yield found
+
+
+@pytest.mark.parametrize("page", ["Kept", "Same", "Changes", "None"])
+def test_replaywebpage_shows_a_page_with_its_parts(opened, page):
+    shown = opened.open("main.wacz", f"{SITE}/{page.lower()}", NEWEST)
+    assert shown.text.startswith(page)
+    assert (shown.broken_images, shown.colour) == (0, GREEN)
+
+
+def test_pywb_gives_what_the_newest_visit_found(archived, request):
+    (line,) = re.findall(r"^zcat .+$", GUIDE.read_text(), re.MULTILINE)
+    subprocess.run(["bash", "-c", line.replace("/docs/", "/main/")], cwd=archived, check=True)
+    config = {"collections": {"main": {"index": "index.cdxj", "archive_paths": "data/"}}}
+    (archived / "config.yaml").write_text(str(config))  # YAML holds JSON, and this is both
+    with pywb(programs(request.config.cache), archived) as address:
+        found = {
+            path: replayed(f"{address}/main", f"{SITE}{path}", NEWEST)
+            for path in ("/kept", "/s.css", "/p.png", "/same", "/changes", "/moved", "/none")
+        }
+    assert {path: status for path, (status, _, _) in found.items()} == {
+        "/kept": 200, "/s.css": 200, "/p.png": 200, "/same": 200, "/changes": 200, "/moved": 301, "/none": 404,
+    }  # fmt: skip
+    assert found["/kept"][2] == PAGE.format("Kept", WORDS).encode()
+    assert found["/p.png"][2] == picture()
+    assert found["/same"][2] == PAGE.format("Same", WORDS).encode()

@@ -1,0 +1,152 @@
+"""ReplayWeb.page, the player that opens a WACZ in a browser: served on loopback, and driven in Chromium."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tarfile
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+import uvicorn
+from playwright import sync_api as playwright
+from starlette.applications import Starlette
+from starlette.responses import FileResponse, HTMLResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from thresher.core import InputError
+from thresher.crawler.render.chromium.program import find_browser
+
+PACKAGE = "replaywebpage@2.4.6"
+SECONDS = 20
+ATTEMPTS = 3
+
+
+def replaywebpage(cache):
+    """The directory of the npm package; fetched on first use, then kept. The test skips where it cannot be fetched."""
+    directory = Path(cache.mkdir("replaywebpage"))
+    with (directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (directory / "package" / "sw.js").exists():
+            if shutil.which("npm") is None:
+                pytest.skip("there is no npm to fetch ReplayWeb.page with")
+            done = subprocess.run(
+                ["npm", "pack", PACKAGE], cwd=directory, check=False, capture_output=True, text=True
+            )
+            if done.returncode:
+                pytest.skip(f"ReplayWeb.page cannot be fetched: {done.stderr.strip().splitlines()[-1]}")
+            (archive,) = directory.glob("*.tgz")
+            with tarfile.open(archive) as package:
+                for name in ("package/ui.js", "package/sw.js"):
+                    package.extract(name, directory)
+            archive.unlink()
+    return directory / "package"
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A page as the player shows it."""
+
+    text: str
+    broken_images: int
+    colour: str
+    """Of the text, as the stylesheets want it."""
+
+
+class Player:
+    def __init__(self, browser, address):
+        self._browser, self._address = browser, address
+
+    def open(self, wacz, url, timestamp=""):
+        """Open a page of a WACZ file in the directory that is served. Try again if nothing is shown: now and then the
+        player's service worker starts too late for its own frame.
+        """
+        for _ in range(ATTEMPTS):
+            found = self._opened(wacz, url, timestamp)
+            if found.text:
+                return found
+        return Replayed("(nothing is shown)", 0, "")
+
+    def _opened(self, wacz, url, timestamp):
+        context = self._browser.new_context(service_workers="allow")
+        try:
+            page = context.new_page()
+            words = urlencode({"source": f"/files/{wacz}", "url": url, "ts": timestamp})
+            page.goto(f"{self._address}/?{words}")
+            until = time.monotonic() + SECONDS
+            while time.monotonic() < until:
+                for frame in page.frames:
+                    if f"mp_/{url}" in frame.url and (found := self._shown(frame)).text:
+                        return found
+                page.wait_for_timeout(100)  # the events of the browser are taken meanwhile
+            return Replayed("", 0, "")
+        finally:
+            context.close()
+
+    def _shown(self, frame):
+        try:
+            frame.wait_for_load_state("load", timeout=5_000)
+            return Replayed(
+                frame.evaluate("document.body.innerText").strip(),
+                frame.evaluate("[...document.images].filter(one => !one.naturalWidth).length"),
+                frame.evaluate("getComputedStyle(document.body).color"),
+            )
+        except playwright.Error:  # it went elsewhere meanwhile
+            return Replayed("", 0, "")
+
+
+@contextmanager
+def player(package, directory):
+    """Yield a player of the WACZ files in a directory."""
+    with _served(package, directory) as address, playwright.sync_playwright() as running:
+        try:
+            program = find_browser("")
+        except InputError as error:
+            pytest.skip(str(error))
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = running.chromium.launch(executable_path=program, args=[*arguments, "--no-proxy-server"])
+        try:
+            yield Player(browser, address)
+        finally:
+            browser.close()
+
+
+async def _page(request):
+    query = request.query_params
+    return HTMLResponse(
+        '<!doctype html><body style="margin:0"><script src="/ui.js"></script><replay-web-page embed="replayonly"'
+        f' style="width:1280px;height:900px" replayBase="/replay/" source="{query["source"]}" url="{query["url"]}"'
+        f' ts="{query["ts"]}"></replay-web-page>'
+    )
+
+
+@contextmanager
+def _served(package, directory):
+    async def script(request):
+        return FileResponse(package / request.url.path.rpartition("/")[2])
+
+    routes = [
+        Route("/", _page),
+        Route("/ui.js", script),
+        Route("/replay/sw.js", script),
+        Mount("/files", StaticFiles(directory=directory)),
+    ]
+    config = uvicorn.Config(Starlette(routes=routes), host="127.0.0.1", port=0, log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        (port,) = (each.getsockname()[1] for one in server.servers for each in one.sockets)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
