@@ -310,7 +310,7 @@ def qa_command(
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Replay an archive offline, and compare each page with its crawl.
+    """Replay an archive, and compare its pages with its crawl.
 
     Exit code 0: no page is below the threshold. 1: some are. 2: the archive is no valid WACZ, or there is no browser.
     A WACZ file needs no project.
