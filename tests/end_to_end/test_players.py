@@ -4,7 +4,9 @@ import io
 import re
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import UUID
+from zipfile import ZipFile
 
 import pytest
 from PIL import Image
@@ -17,6 +19,7 @@ from thresher.pipeline.terminal.progress import LineProgress
 from thresher.pipeline.wacz.wacz_export import export_wacz
 from thresher.storage.archive.archive_writer import ArchiveWriter, Revisit
 from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.warc.wacz import WaczWriter
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -121,3 +124,30 @@ def test_pywb_gives_what_the_newest_visit_found(archived, request):
     assert found["/kept"][2] == PAGE.format("Kept", WORDS).encode()
     assert found["/p.png"][2] == picture()
     assert found["/same"][2] == PAGE.format("Same", WORDS).encode()
+
+
+@pytest.fixture
+def on_disk():
+    """A directory that does not lie in memory."""
+    with TemporaryDirectory(dir="/var/tmp") as directory:
+        yield Path(directory)
+
+
+@pytest.mark.parametrize("archived", ["fresh"], indirect=True)
+def test_replaywebpage_opens_a_file_of_more_than_four_gigabytes(archived, on_disk, request):
+    large, spool = on_disk / "large", on_disk / "spool"
+    with large.open("wb") as file:
+        file.truncate((1 << 32) + 5)
+    with ZipFile(archived / "main.wacz") as small, WaczWriter(on_disk / "large.wacz") as made:
+        made.add("archive/large.warc.gz", large)
+        for name in small.namelist():
+            if not name.startswith("datapackage"):
+                spool.write_bytes(small.read(name))
+                made.add(name, spool)
+        made.finish({"title": "large"})
+    with ZipFile(on_disk / "large.wacz") as package:
+        assert package.getinfo("archive/large.warc.gz").file_size == (1 << 32) + 5
+    with player(replaywebpage(request.config.cache), on_disk) as opened:
+        shown = opened.open("large.wacz", f"{SITE}/kept", NEWEST)
+    assert shown.text.startswith("Kept")
+    assert (shown.broken_images, shown.colour) == (0, GREEN)

@@ -5,7 +5,6 @@ import hashlib
 import io
 import json
 import random
-import struct
 import zipfile
 from uuid import UUID
 
@@ -21,7 +20,6 @@ from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetada
 from thresher.storage.crawllog import log_writer
 from thresher.storage.crawllog.log_line import LogLine
 from thresher.storage.directory_store import DirectoryStore
-from thresher.storage.warc import wacz
 from thresher.storage.warc.records import read_records
 from thresher.storage.warc.revisit import Revisit
 
@@ -251,25 +249,6 @@ def test_a_title_that_cannot_be_read_is_none(tmp_path, monkeypatch, caplog):
         pages = package.read("pages/pages.jsonl").decode().splitlines()[1:]
     assert [json.loads(line).get("title", "") for line in pages] == ["First &amp; best", "", "Third"]
     assert "has no title: title: ArithmeticError: of a title" in caplog.text
-
-
-@pytest.mark.slow
-def test_an_entry_of_more_than_two_gigabytes_and_those_behind_it_can_be_read(tmp_path):
-    large = tmp_path / "large"
-    with large.open("wb") as file:
-        file.truncate((1 << 31) + 5)
-    (tmp_path / "small").write_bytes(b"small")
-    with wacz.WaczWriter(tmp_path / "x.wacz") as made:
-        made.add("archive/large.warc.gz", large)
-        made.add("archive/small.warc.gz", tmp_path / "small")
-        made.finish({})
-    with zipfile.ZipFile(tmp_path / "x.wacz") as package, (tmp_path / "x.wacz").open("rb") as file:
-        for entry in package.infolist():
-            file.seek(entry.header_offset + 26)
-            _, local_extra = struct.unpack("<2H", file.read(4))
-            assert bool(local_extra) <= bool(entry.extra), entry.filename
-            assert bool(local_extra) == (entry.file_size > 1 << 31)
-        assert package.read("archive/small.warc.gz") == b"small"
 
 
 def test_the_first_page_is_the_seed_and_robots_txt_is_none(tmp_path):
