@@ -29,6 +29,6 @@ def rows(_: WebAddress) -> list[Row]:
         read("all memory there is", "<script>for (a = [];;) a.push(new Uint8Array(1 << 24))</script>"),
         read("a download", "", "Content-Disposition: attachment; filename=x.html"),
         read("a question for a password", "", "WWW-Authenticate: Basic realm=x", status="401 No", follows=False),
-        read("a page that goes elsewhere", "<script>location = '/no-4'</script><form action='/no-5' method=post>"),
+        read("a page that goes elsewhere", "<script>location = '/behind'</script><form action='/no-5' method=post>"),
         read("pictures and frames of another kind", "<img src=/no-6><object data=/no-7></object><embed src=/no-8>"),
     ]  # fmt: skip
