@@ -4,6 +4,21 @@ for hosts.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def rule_of(rules: Mapping[str, T], host: str, default: T) -> T:
+    """Return the rule of a host. Each name in `rules` stands for that host and the hosts under it; if two fit, the
+    longer one counts; if none does, `default`.
+    """
+    name = host if rules else ""
+    while name:
+        if name in rules:
+            return rules[name]
+        name = name.partition(".")[2]
+    return default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,12 +31,7 @@ class HostSwitch:
 
     def is_on(self, host: str) -> bool:
         """Return whether the setting is on for a host."""
-        name = host if self.hosts else ""
-        while name:
-            if name in self.hosts:
-                return self.hosts[name]
-            name = name.partition(".")[2]
-        return self.on
+        return rule_of(self.hosts, host, self.on)
 
     def __str__(self) -> str:
         """Return the form that the functions of `lua/` read: 1 or 0, then ` name=1` or ` name=0` for each exception."""

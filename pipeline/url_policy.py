@@ -9,16 +9,15 @@ from typing import Annotated, Any
 
 from thresher.core import InputError
 from thresher.core.settings import Check, Key
-from thresher.frontier import HostSwitch, InvalidUrl, UrlPolicy, canonicalize
+from thresher.frontier import HostSwitch, UrlPolicy
+from thresher.frontier.urls.host_name import host_name
 
 HOST_KEYS = ("traps", "query_order")
-_INVALID_CHARACTERS = frozenset(" \t\r\n/\\:@?#=")
 
 
 def _require_hosts(tables: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
     for name, table in tables.items():
-        if not name or _INVALID_CHARACTERS & set(name):
-            raise _invalid_host_error(name)
+        host_name(name, "crawler.hosts")
         for key, value in table.items():
             if key not in HOST_KEYS:
                 near = difflib.get_close_matches(key, HOST_KEYS, n=1, cutoff=0.0)
@@ -47,26 +46,14 @@ class PolicySettings:
 
     @property
     def policy(self) -> UrlPolicy:
-        """The policy that the frontier keeps. Raise `InputError` for a table whose name is no host name."""
+        """The policy that the frontier keeps."""
         return UrlPolicy(
             traps=self._switch("traps", on=self.traps),
             query_order=self._switch("query_order", on=self.query_order),
         )
 
     def _switch(self, key: str, *, on: bool) -> HostSwitch:
-        hosts = {_host(name): table[key] for name, table in self.hosts.items() if key in table}
+        hosts = {
+            host_name(name, "crawler.hosts"): table[key] for name, table in self.hosts.items() if key in table
+        }
         return HostSwitch(on=on, hosts=hosts)
-
-
-def _host(name: str) -> str:
-    """Return the name as URLs have it: in lower case, and in ASCII."""
-    try:
-        return canonicalize(f"http://{name}/").host
-    except InvalidUrl:
-        raise _invalid_host_error(name) from None
-
-
-def _invalid_host_error(name: str) -> InputError:
-    return InputError(
-        f'crawler.hosts."{name}" is no host name; write such as "shop.example.org", without a port'
-    )

@@ -5,9 +5,15 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from thresher.core import InputError
-from thresher.core.settings import Key
+from thresher.core.settings import Check, Key
+from thresher.frontier.policy import rule_of
+from thresher.frontier.urls.host_name import host_name
 
 RenderMode = Literal["never", "auto", "always"]
+
+
+def _hosts(rules: Mapping[str, RenderMode]) -> Mapping[str, RenderMode]:
+    return {host_name(name, "crawler.render_hosts"): mode for name, mode in rules.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +29,7 @@ class RenderSettings:
     ] = "never"
     render_hosts: Annotated[
         Mapping[str, RenderMode],
+        Check(_hosts),
         Key("render for that host and those under it", example="[crawler.render_hosts]"),
     ] = field(default_factory=dict)
     browser: Annotated[str, Key("path of Chromium; searched for if not set")] = ""
@@ -48,10 +55,5 @@ class RenderSettings:
         return any(mode != "never" for mode in (self.render, *self.render_hosts.values()))
 
     def mode(self, host: str) -> RenderMode:
-        """Return which pages of a host are rendered. If two names fit the host, the longer one counts."""
-        name = host if self.render_hosts else ""
-        while name:
-            if name in self.render_hosts:
-                return self.render_hosts[name]
-            name = name.partition(".")[2]
-        return self.render
+        """Return which pages of a host are rendered."""
+        return rule_of(self.render_hosts, host, self.render)

@@ -210,6 +210,21 @@ def test_a_table_of_a_host_that_is_wrong_is_refused(tmp_path, table, said):
     assert "thresher.toml" in str(refusal.value)
 
 
+def test_a_host_to_render_is_written_as_people_write_it(tmp_path):
+    def rendering(table):
+        return configuration.parse(f"[crawler.render_hosts]\n{table}", tmp_path).crawler.rendering
+
+    settings = rendering('"Shop.Example.org" = "always"\n"b\u00fccher.example" = "auto"')
+    hosts = ("www.shop.example.org", "xn--bcher-kva.example", "example.org")
+    assert [settings.mode(host) for host in hosts] == ["always", "auto", "never"]
+    for table, said in (
+        ('"shop.example.org:80" = "auto"', "is no host name"),
+        ('"a.test" = "alway"', "must be 'never'"),
+    ):
+        with pytest.raises(InputError, match=said):
+            rendering(table)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
