@@ -11,7 +11,7 @@ A response that has just arrived and one that a dead worker left in the archive 
    links that its scripts say literally (`crawler.reading.script_redirects`).
 4. An HTML page is sketched, so that the frontier can see whether it says anything new.
 5. A page without links that holds `<a` with an address is fetched for the reason `no_links`: its links are made by
-   scripts, or their extraction is broken (`pipeline.terminal.linkless_line`).
+   scripts, or their extraction is broken (`pipeline.terminal.script_lines`).
 6. An error page with a success status (`extract.soft_error`) has an empty sketch. A block page means that the host is
    busy: the page is requested again later.
 7. A sitemap (`crawler.reading.sitemap_discoveries`) is no page: only its entries are read. The same holds for a seed

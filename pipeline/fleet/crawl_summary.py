@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from thresher.frontier import Outcome, Stats
-from thresher.pipeline.terminal.linkless_line import linkless_line
 from thresher.pipeline.terminal.reasons import describe, describe_with_code
+from thresher.pipeline.terminal.script_lines import linkless_line, unrendered_line
 
 REASONS_SHOWN = 5
 """Number of reasons that are named, most frequent first. The log has them all."""
@@ -67,6 +67,7 @@ def body(name: str, summary: CrawlSummary) -> dict[str, Any]:
         "holds": dict(summary.holds),
         "outage": summary.outage,
         "linkless": linkless_line(name, summary.outcomes, summary.reasons),
+        "unrendered": unrendered_line(name, summary.reasons),
         "run": {"requests": summary.requests, "outcomes": summary.outcomes, "reasons": summary.reasons},
     }
 
@@ -85,10 +86,13 @@ def lines(name: str, summary: CrawlSummary) -> list[str]:
         else ""
     )
     first = f"{name}: {result}{requests}; {_state(summary)}"
-    linkless = linkless_line(name, summary.outcomes, summary.reasons)
+    scripts = (
+        linkless_line(name, summary.outcomes, summary.reasons),
+        unrendered_line(name, summary.reasons),
+    )
     return [
         first,
-        *([f"  {linkless}"] if linkless else []),
+        *(f"  {line}" for line in scripts if line),
         *_reason_lines(summary),
         *_hold_lines(name, summary),
     ]

@@ -11,9 +11,9 @@ from thresher.pipeline.integrity.reconcile import unlogged_pages
 from thresher.pipeline.open_crawl import ask_project
 from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.reports.disks import disks
-from thresher.pipeline.terminal.linkless_line import linkless_line
 from thresher.pipeline.terminal.outage_line import outage_line
 from thresher.pipeline.terminal.reasons import counted
+from thresher.pipeline.terminal.script_lines import linkless_line, unrendered_line
 from thresher.storage.storage_id import read_storage_id
 from thresher.storage.warc.records import page_records
 
@@ -108,8 +108,9 @@ def _source_lines(source: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the table does not say of a source."""
     if source["frontier"] and (line := frontier_line(source["frontier"])):
         yield line
-    if source["linkless"]:
-        yield source["linkless"]
+    for key in ("linkless", "unrendered"):
+        if source[key]:
+            yield source[key]
     if source["unlogged"]:
         yield f"{source['unlogged']:,} settled pages are missing in the log of the crawl; run `thresher verify`"
 
@@ -227,6 +228,7 @@ def _source(project: OpenProject, name: str, frontiers: dict[str, _FrontierState
         "quarantined": sum(1 for _ in project.store.list(f"{DIRECTORY}/process/{name}/")),
         "frontier": None if stats is None else {**asdict(stats), "drained": stats.is_drained},
         "linkless": "" if stats is None else linkless_line(name, stats.outcomes, stats.reasons),
+        "unrendered": "" if stats is None else unrendered_line(name, stats.reasons),
         "unlogged": 0 if stats is None else unlogged_pages(project, name, stats),
         "flow": None if flow is None else asdict(flow),
         "stalls": stalls,

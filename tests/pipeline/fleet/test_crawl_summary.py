@@ -159,3 +159,13 @@ def test_lost_links_are_said_if_half_of_the_pages_lost_theirs(linkless, others, 
     expected = LINKLESS.format(said) if said else ""
     assert lines("c", summary)[1:] == ([expected] if said else [])
     assert body("c", summary)["linkless"] == expected.strip()
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(1, "1 fetched page says"), (1_200, "1,200 fetched pages say"), (0, "")]
+)
+def test_pages_whose_scripts_were_not_run_are_said(count, said):
+    summary = crawled(stats(fetched={"unrendered": count, "": 9}))
+    found = body("c", summary)["unrendered"]
+    assert found.startswith(said)
+    assert lines("c", summary)[1:] == ([f"  {found}"] if said else [])
