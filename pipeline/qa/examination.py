@@ -10,7 +10,6 @@ from typing import Any
 
 from playwright.async_api import Error
 
-from thresher.core import InputError
 from thresher.crawler.reading.rendered_page import ScreenshotKind
 from thresher.crawler.render.chromium.browser import Browser, start_browser
 from thresher.crawler.render.chromium.program import MAX_TABS, find_browser
@@ -20,7 +19,8 @@ from thresher.extract.charset import decode
 from thresher.pipeline.qa.comparison import Comparison, Observations, compare
 from thresher.pipeline.qa.examiner import Examiner, open_examiner
 from thresher.pipeline.qa.replay_tab import CRASHED, ReplayedPage, replay_page
-from thresher.pipeline.qa.wacz_archive import DOM_WINDOW_MS, ListedPage, WaczArchive
+from thresher.pipeline.qa.wacz_archive import DOM_WINDOW_MS, WaczArchive
+from thresher.pipeline.qa.wacz_lines import ListedPage
 from thresher.pipeline.terminal.progress import Progress
 from thresher.storage.warc.records import ArchivedRecord
 
@@ -110,15 +110,11 @@ async def examine_wacz(
     with TemporaryDirectory(prefix="thresher-qa-") as directory:
         archive = WaczArchive(path, Path(directory))
         try:
-            listed = list(archive.pages())
-            if not listed:
-                raise InputError(f"{path} lists no pages: there is nothing to compare")
-            chosen = list(_spread(listed, max_pages))
             run = _Run(archive, program, settings, progress)
-            pages = await run.examine(chosen)
+            pages = await run.examine(spread(archive.page_count, max_pages))
             return QaResult(
                 pages=tuple(pages),
-                listed=len(listed),
+                listed=archive.page_count,
                 bad_index_lines=archive.bad_lines,
                 browser=run.browser_name,
                 threshold=threshold,
@@ -135,11 +131,12 @@ class _Run:
         self._progress = progress
         self.browser_name = ""
 
-    async def examine(self, pages: Sequence[ListedPage]) -> list[PageResult]:
-        self._progress.start("qa", total=len(pages))
+    async def examine(self, numbers: Sequence[int]) -> list[PageResult]:
+        self._progress.start("qa", total=len(numbers))
         results: list[PageResult] = []
-        for first in range(0, len(pages), PAGES_A_BROWSER):
-            results += await self._examine_some(pages[first : first + PAGES_A_BROWSER])
+        for first in range(0, len(numbers), PAGES_A_BROWSER):
+            pages = [self._archive.page(number) for number in numbers[first : first + PAGES_A_BROWSER]]
+            results += await self._examine_some(pages)
         self._progress.stop()
         return results
 
@@ -247,7 +244,7 @@ def _screenshot(replayed: ReplayedPage, kind: ScreenshotKind) -> bytes:
     return pictures.get(kind) or pictures.get("view") or b""
 
 
-def _spread(pages: Sequence[ListedPage], most: int | None) -> Iterator[ListedPage]:
-    count = len(pages) if most is None else min(most, len(pages))
-    for number in range(count):
-        yield pages[number * len(pages) // count]
+def spread(total: int, most: int | None) -> list[int]:
+    """Return the numbers of at most `most` of `total` pages, spread over all of them. Pure."""
+    count = total if most is None else min(most, total)
+    return [number * total // count for number in range(count)]

@@ -28,7 +28,7 @@ from thresher.crawler.render.page_clock import wait_until_done
 from thresher.crawler.render.screenshots import VIEW, WINDOW, take_screenshots
 from thresher.crawler.render.tab import BrowserGoneError
 from thresher.pipeline.qa.comparison import Fate
-from thresher.pipeline.qa.wacz_archive import ListedPage
+from thresher.pipeline.qa.wacz_lines import ListedPage
 from thresher.storage.warc.records import ArchivedRecord
 
 PAGE_S = 30.0

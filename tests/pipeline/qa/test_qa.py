@@ -67,7 +67,8 @@ def test_the_capture_that_is_nearest_in_time_answers_and_a_revisit_has_its_paylo
     made_wacz(tmp_path / "a.wacz", records, [listed(HOME, OLD), listed(HOME, NEW), listed(HOME, NEW)])
     archive = WaczArchive(tmp_path / "a.wacz", tmp_path)
     try:
-        old, new = archive.pages()
+        assert archive.page_count == 2
+        old, new = archive.page(0), archive.page(1)
         found = [archive.find(f"{HOME}b", each.date_ms) for each in (old, new)]
         assert [record and record.payload for record in found] == [b"old b", b"new b"]
         first = archive.find(HOME, old.date_ms)
