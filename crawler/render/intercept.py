@@ -21,6 +21,7 @@ from thresher.crawler.decode_budget import SMALL_BODY_BYTES
 from thresher.crawler.reading.outcome import REDIRECT_STATUSES
 from thresher.crawler.render import request_rules
 from thresher.crawler.render.chromium import dom
+from thresher.crawler.render.chromium.paused_requests import fail, fulfill, pause_requests
 from thresher.crawler.render.subresources import SubresourceFetcher, SubresourceRequest
 
 MAX_NAVIGATIONS = 100
@@ -61,11 +62,7 @@ class Interceptor:
     async def begin(self, session: CDPSession) -> None:
         """Pause every request of the tab from now on."""
         self._session = session
-        tree: dict[str, Any] = await session.send("Page.getFrameTree")
-        self._frame = tree["frameTree"]["frame"]["id"]
-        session.on("Fetch.requestPaused", self._on_paused)
-        await session.send("Network.setCacheDisabled", {"cacheDisabled": True})
-        await session.send("Fetch.enable", {"patterns": [{"urlPattern": "*", "requestStage": "Request"}]})
+        self._frame = await pause_requests(session, self._on_paused)
 
     def refuse(self, reason: str) -> None:
         """Count a refused request or action of the page."""
@@ -94,9 +91,9 @@ class Interceptor:
                 if reason != "other" or not request["url"].endswith(FAVICON):
                     self.refuse(reason)
                 if reason == "image":
-                    await self._serve_empty_image(key)
+                    await fulfill(self._session, key, 200, [("content-type", "image/gif")], EMPTY_IMAGE)
                 else:
-                    await self._fail(key, "BlockedByClient")
+                    await fail(self._session, key, "BlockedByClient")
                 return
             subresource = SubresourceRequest(
                 url=request["url"], method=request["method"], headers=request["headers"], kind=kind
@@ -116,7 +113,7 @@ class Interceptor:
             self.refuse("navigation")
             if len(self.navigations) < MAX_NAVIGATIONS and len(url) <= request_rules.MAX_URL_LENGTH:
                 self.navigations[url] = None
-        await self._fail(key, "Aborted")
+        await fail(self._session, key, "Aborted")
 
     async def _fetch(self, key: str, network: str, subresource: SubresourceRequest) -> None:
         if before := self._redirects.pop(network, None):
@@ -136,7 +133,7 @@ class Interceptor:
             self.pending_count -= 1
         if isinstance(found, str):
             self.refuse(found)
-            await self._fail(key, "Failed")
+            await fail(self._session, key, "Failed")
             return
         if found.status in REDIRECT_STATUSES and subresource.method != request_rules.PREFLIGHT:
             self._redirects[network] = replace(
@@ -146,7 +143,7 @@ class Interceptor:
 
     async def _fulfill(self, key: str, capture: Capture, *, without: tuple[str, ...] = ()) -> None:
         if not 200 <= capture.status <= 599:
-            await self._fail(key, "Failed")
+            await fail(self._session, key, "Failed")
             return
         headers = request_rules.response_headers(capture.headers, without=without)
         if not any(name.lower() == "content-type" for name, _ in headers):
@@ -154,25 +151,7 @@ class Interceptor:
         async with self._fetcher.decode_budget.hold(capture) as body:
             if capture is self._capture:
                 self.declares_closed_root = dom.declares_closed(body)
-            await self._session.send(
-                "Fetch.fulfillRequest",
-                {
-                    "requestId": key,
-                    "responseCode": capture.status,
-                    "responseHeaders": [{"name": name, "value": value} for name, value in headers],
-                    "body": await _encoded(body),
-                },
-            )
-
-    async def _serve_empty_image(self, key: str) -> None:
-        headers = [{"name": "content-type", "value": "image/gif"}]
-        await self._session.send(
-            "Fetch.fulfillRequest",
-            {"requestId": key, "responseCode": 200, "responseHeaders": headers, "body": EMPTY_IMAGE},
-        )
-
-    async def _fail(self, key: str, reason: str) -> None:
-        await self._session.send("Fetch.failRequest", {"requestId": key, "errorReason": reason})
+            await fulfill(self._session, key, capture.status, headers, await _encoded(body))
 
     def __repr__(self) -> str:
         refused = sum(self.refusals.values())

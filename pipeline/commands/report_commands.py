@@ -21,6 +21,7 @@ from thresher.pipeline.commands.options import (
     check_name,
     require_sources,
 )
+from thresher.pipeline.qa.comparison import THRESHOLD
 from thresher.pipeline.terminal.output import console, echo, print_json
 
 if TYPE_CHECKING:
@@ -299,7 +300,7 @@ def qa_command(
     threshold: Annotated[
         float,
         typer.Option("--threshold", min=0.0, max=1.0, help="Fail if a page has a lower score than this."),
-    ] = 0.95,
+    ] = THRESHOLD,
     max_pages: Annotated[
         int | None,
         typer.Option("--max-pages", min=1, help="Compare at most N pages, spread over the list of pages."),

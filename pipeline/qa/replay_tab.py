@@ -24,6 +24,7 @@ from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.browser import Browser
 from thresher.crawler.render.chromium.init_script import INIT_SCRIPT
 from thresher.crawler.render.chromium.isolated_world import call_function, create_world
+from thresher.crawler.render.chromium.paused_requests import fail, fulfill, pause_requests
 from thresher.crawler.render.page_clock import wait_until_done
 from thresher.crawler.render.screenshots import VIEW, WINDOW, take_screenshots
 from thresher.crawler.render.tab import BrowserGoneError
@@ -174,11 +175,7 @@ class _ReplayedRequests:
     async def begin(self, session: CDPSession) -> None:
         """Answer every request of the tab from now on."""
         self._session = session
-        tree: dict[str, Any] = await session.send("Page.getFrameTree")
-        self._frame = tree["frameTree"]["frame"]["id"]
-        session.on("Fetch.requestPaused", self._on_paused)
-        await session.send("Network.setCacheDisabled", {"cacheDisabled": True})
-        await session.send("Fetch.enable", {"patterns": [{"urlPattern": "*", "requestStage": "Request"}]})
+        self._frame = await pause_requests(session, self._on_paused)
 
     async def _on_paused(self, event: dict[str, Any]) -> None:
         self.request_count += 1
@@ -191,13 +188,14 @@ class _ReplayedRequests:
             if request["method"] == request_rules.PREFLIGHT:
                 await self._allow(key, request["headers"])
             elif is_page and self._document not in ("", network):
-                await self._session.send("Fetch.failRequest", {"requestId": key, "errorReason": "Aborted"})
+                await fail(self._session, key, "Aborted")
             else:
                 if is_page:
                     self._document = network
                 await self._answer(key, url, kind, is_page=is_page)
         except Error:
-            pass  # the page is closed, or no longer waits for the request
+            with suppress(Error):  # the page is closed, or no longer waits for the request
+                await fail(self._session, key, "Failed")
 
     async def _answer(self, key: str, url: str, kind: str, *, is_page: bool) -> None:
         found = self._find(url, self._listed.date_ms)
@@ -224,15 +222,8 @@ class _ReplayedRequests:
         await self._fulfill(key, 204, allowed, b"")
 
     async def _fulfill(self, key: str, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-        await self._session.send(
-            "Fetch.fulfillRequest",
-            {
-                "requestId": key,
-                "responseCode": status if 200 <= status <= 599 else 404,
-                "responseHeaders": [{"name": name, "value": value} for name, value in headers],
-                "body": b64encode(body).decode(),
-            },
-        )
+        code = status if 200 <= status <= 599 else 404
+        await fulfill(self._session, key, code, headers, b64encode(body).decode())
 
 
 def _fate(found: ArchivedRecord | None) -> Fate:

@@ -34,6 +34,8 @@ class QaOptions:
 
 def run_qa(archive: str, project: Path, options: QaOptions, as_json: bool) -> None:
     """Compare an archive, and print the result. End the command with exit code 1 if a page is below the threshold."""
+    if options.html is not None and (options.html.is_dir() or not options.html.parent.is_dir()):
+        raise InputError(f"--html {options.html}: give a file in a directory that exists")
     if archive.endswith(".wacz"):
         path = Path(archive)
         if not path.is_file():

@@ -147,10 +147,7 @@ async def start_browser(path: str, *, sandbox: bool) -> Browser:
             async with asyncio.timeout(START_S):
                 chromium = await playwright.chromium.launch(
                     executable_path=write_launcher(path, Path(beginning), temporary),
-                    args=[
-                        *ARGUMENTS,
-                        f"--proxy-server=http://127.0.0.1:{dead_proxy.getsockname()[1]}",
-                    ],
+                    args=[*ARGUMENTS, f"--proxy-server=http://127.0.0.1:{dead_proxy.getsockname()[1]}"],
                     ignore_default_args=["--disable-popup-blocking"],
                     env=dict(scrub_environment(os.environ)),
                     chromium_sandbox=sandbox,
