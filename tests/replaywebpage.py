@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tarfile import ExFileObject
 from urllib.parse import urlencode
 
 import pytest
@@ -20,6 +21,7 @@ from starlette.responses import FileResponse, HTMLResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from tests.expect import expect
 from thresher.core import InputError
 from thresher.crawler.render.chromium.program import find_browser
 
@@ -42,9 +44,11 @@ def replaywebpage(cache):
             if done.returncode:
                 pytest.skip(f"ReplayWeb.page cannot be fetched: {done.stderr.strip().splitlines()[-1]}")
             (archive,) = directory.glob("*.tgz")
+            (directory / "package").mkdir(exist_ok=True)
             with tarfile.open(archive) as package:
                 for name in ("package/ui.js", "package/sw.js"):
-                    package.extract(name, directory)
+                    file = expect(ExFileObject, package.extractfile(name))
+                    (directory / name).write_bytes(file.read())
             archive.unlink()
     return directory / "package"
 
@@ -102,19 +106,26 @@ class Player:
 
 
 @contextmanager
-def player(package, directory):
-    """Yield a player of the WACZ files in a directory."""
-    with _served(package, directory) as address, playwright.sync_playwright() as running:
-        try:
-            program = find_browser("")
-        except InputError as error:
-            pytest.skip(str(error))
-        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+def launched_browser():
+    """Yield Chromium. A thread can have one at a time."""
+    try:
+        program = find_browser("")
+    except InputError as error:
+        pytest.skip(str(error))
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as running:
         browser = running.chromium.launch(executable_path=program, args=[*arguments, "--no-proxy-server"])
         try:
-            yield Player(browser, address)
+            yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def player(browser, package, directory):
+    """Yield a player of the WACZ files in a directory."""
+    with _served(package, directory) as address:
+        yield Player(browser, address)
 
 
 async def _page(request):

@@ -7,7 +7,8 @@
    is the seed that was fetched first, of the first `MAX_SEEDS`.
 3. Each byte of a bucket is read once: one WARC file at a time is copied to the directory of the WACZ, read there, and
    deleted. The SHA-256 of each WARC file is compared with its seal.
-4. The same storage gives the same bytes. The largest record and the index of one WARC file limit the memory.
+4. The same storage gives the same bytes. Memory holds the largest record, the index of one WARC file, and the ids of
+   all sitemaps.
 """
 
 import hashlib

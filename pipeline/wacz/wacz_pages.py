@@ -28,6 +28,7 @@ TITLE_SEARCH_BYTES = 256 << 10
 """Bytes of a page in which its title is searched."""
 MAX_TITLE_CHARACTERS = 500
 TITLE = re.compile(r"<title[^<>]{0,200}+>([^<]{0,5000}+)", re.IGNORECASE)
+ROBOTS = "/robots.txt"
 MAX_SEEDS = 1_000
 """Seeds among which the main page is chosen."""
 
@@ -39,14 +40,15 @@ class ListedPages:
         self._rank: dict[str, int] = {}
         """The seeds that were fetched first, in the order of time."""
         self._no_pages: set[str] = set()
-        """Ids of the records of robots.txt files and sitemaps."""
+        """Ids of the records of sitemaps, and of robots.txt files that lie under another address."""
         self._best = MAX_SEEDS + 1
         self.main_page = ""
         """The URL of the page that a player shows first; empty if there is no page."""
         try:
             for line in read_in_order(store, source):
                 if line.kind != "page":
-                    self._no_pages.add(line.record)
+                    if line.status == 200 and line.record and not line.url.endswith(ROBOTS):
+                        self._no_pages.add(line.record)
                 elif line.is_final and not line.referrer and len(self._rank) < MAX_SEEDS:
                     self._rank.setdefault(line.url, len(self._rank))
         except CorruptData as error:
@@ -67,7 +69,7 @@ class ListedPages:
         return page(row.url, iso_moment(row.timestamp), _title(record))
 
     def _is_for_crawlers(self, row: cdxj.CdxjRow) -> bool:
-        return row.record_id in self._no_pages or row.surt.endswith(")/robots.txt")
+        return row.record_id in self._no_pages or row.surt.endswith(f"){ROBOTS}")
 
     def __repr__(self) -> str:
         return f"<pages from {self.main_page or 'nowhere'}>"

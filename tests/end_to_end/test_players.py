@@ -11,10 +11,9 @@ from zipfile import ZipFile
 import pytest
 from PIL import Image
 
-from tests.end_to_end.test_replay import pywb, replayed
-from tests.replaywebpage import player, replaywebpage
+from tests.replaywebpage import launched_browser, player, replaywebpage
 from tests.storage.captures import STARTED_MS, capture
-from tests.storage.pywbenv import programs
+from tests.storage.pywbenv import programs, pywb, replayed
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.pipeline.wacz.wacz_export import export_wacz
 from thresher.storage.archive.archive_writer import ArchiveWriter, Revisit
@@ -96,8 +95,14 @@ def archived(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def opened(archived, request):
-    with player(replaywebpage(request.config.cache), archived) as found:
+def browser():
+    with launched_browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def opened(archived, browser, request):
+    with player(browser, replaywebpage(request.config.cache), archived) as found:
         yield found
 
 
@@ -134,7 +139,7 @@ def on_disk():
 
 
 @pytest.mark.parametrize("archived", ["fresh"], indirect=True)
-def test_replaywebpage_opens_a_file_of_more_than_four_gigabytes(archived, on_disk, request):
+def test_replaywebpage_opens_a_file_of_more_than_four_gigabytes(archived, browser, on_disk, request):
     large, spool = on_disk / "large", on_disk / "spool"
     with large.open("wb") as file:
         file.truncate((1 << 32) + 5)
@@ -147,7 +152,7 @@ def test_replaywebpage_opens_a_file_of_more_than_four_gigabytes(archived, on_dis
         made.finish({"title": "large"})
     with ZipFile(on_disk / "large.wacz") as package:
         assert package.getinfo("archive/large.warc.gz").file_size == (1 << 32) + 5
-    with player(replaywebpage(request.config.cache), on_disk) as opened:
+    with player(browser, replaywebpage(request.config.cache), on_disk) as opened:
         shown = opened.open("large.wacz", f"{SITE}/kept", NEWEST)
     assert shown.text.startswith("Kept")
     assert (shown.broken_images, shown.colour) == (0, GREEN)

@@ -1,22 +1,17 @@
 """A crawled site, judged and replayed by the programs of others: they find every record, and give the bytes back."""
 
 import gzip
-import socket
 import subprocess
 import sys
-import time
-from contextlib import contextmanager
 from functools import partial
-from http.client import HTTPConnection
 from pathlib import Path
-from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
 
 from tests.expect import expect
 from tests.storage.captures import STARTED_MS, capture
-from tests.storage.pywbenv import programs
+from tests.storage.pywbenv import programs, pywb, replayed
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.pipeline.wacz.wacz_export import export_wacz
 from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
@@ -135,47 +130,6 @@ def as_version_1_0(path, plain):
     """warcvalid 5.0 knows no WARC/1.1, and fails in the attempt to say so: all else of a record it can judge."""
     plain.write_bytes(gzip.decompress(path.read_bytes()).replace(b"WARC/1.1\r\n", b"WARC/1.0\r\n"))
     return plain
-
-
-@contextmanager
-def pywb(tools, directory):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [tools / "pywb", "-p", str(port), "-b", "127.0.0.1"]
-    log = directory / "log"
-    with log.open("w") as out:
-        server = subprocess.Popen(command, cwd=directory, stdout=out, stderr=subprocess.STDOUT)
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                assert server.poll() is None, log.read_text()
-                assert time.monotonic() < deadline, log.read_text()
-                time.sleep(0.2)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(20)
-
-
-def replayed(address, url, timestamp="20260102030405"):
-    """Status, Location and body. The URL is requested as it is written; pywb may lead to how it was archived (307)."""
-    host = urlsplit(address)
-    location = f"{address}/{timestamp}id_/{url}"
-    for _ in range(2):
-        connection = HTTPConnection(host.hostname, host.port, timeout=30)
-        try:
-            connection.request("GET", location.removeprefix(f"http://{host.netloc}"))
-            answer = connection.getresponse()
-            status, location, body = answer.status, answer.headers["Location"], answer.read()
-        finally:
-            connection.close()
-        if status != 307:
-            break
-    return status, location, body
 
 
 def assert_replayed(address, expected):
