@@ -24,7 +24,9 @@ same is measured on a tar of pages of the open web: `web_needless` there is the 
 
 import argparse
 import asyncio
+import functools
 import json
+import operator
 import random
 import re
 import subprocess
@@ -37,9 +39,6 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-import functools
-import operator
 
 from bench.crawler.need_pages import pages
 from thresher.crawler.reading.script_redirects import script_redirects
