@@ -2,6 +2,9 @@
 
 import os
 import signal
+import time
+
+from redis import Redis
 
 from bench.frontier.fleet import newest_log
 from bench.frontier.scenario import Scenario
@@ -17,6 +20,12 @@ class PowerLossServer:
         self.address = stack.enter_context(embedded_server(self._scenario.state))
 
     def size(self):
+        """Bytes of the append-only file with all that was answered so far. While a sync runs, the server keeps what it has
+        answered for up to two seconds before it writes it.
+        """
+        with Redis.from_url(self.address) as server:
+            while server.info("persistence")["aof_buffer_length"]:
+                time.sleep(0.01)
         return newest_log(self._scenario).stat().st_size
 
     def lose_power(self, size):
