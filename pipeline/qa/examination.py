@@ -10,6 +10,7 @@ from typing import Any
 
 from playwright.async_api import Error
 
+from thresher.core import Unavailable
 from thresher.crawler.reading.rendered_page import ScreenshotKind
 from thresher.crawler.render.chromium.browser import Browser, start_browser
 from thresher.crawler.render.chromium.program import MAX_TABS, find_browser
@@ -18,7 +19,7 @@ from thresher.crawler.render.tab import BrowserGoneError
 from thresher.extract.charset import decode
 from thresher.pipeline.qa.comparison import Comparison, Observations, compare
 from thresher.pipeline.qa.examiner import Examiner, open_examiner
-from thresher.pipeline.qa.replay_tab import CRASHED, ReplayedPage, replay_page
+from thresher.pipeline.qa.replay_tab import CRASHED, PAGE_S, ReplayedPage, replay_page
 from thresher.pipeline.qa.wacz_archive import DOM_WINDOW_MS, WaczArchive
 from thresher.pipeline.qa.wacz_lines import ListedPage
 from thresher.pipeline.terminal.progress import Progress
@@ -26,6 +27,7 @@ from thresher.storage.warc.records import ArchivedRecord
 
 PAGES_A_BROWSER = 200
 """Pages after which the browser is replaced."""
+MAX_ATTEMPTS = 2
 MAX_LOST = 20
 """URLs of lost parts that the result of a page names."""
 TEXTS_OF_OTHERS = frozenset({"text", "pages"})
@@ -41,7 +43,9 @@ class PageResult:
     date_ms: int
     comparison: Comparison
     text_source: str
-    """What the text was compared with: `dom`, `text` (a record of browsertrix-crawler), `pages` or `html`."""
+    """What the text was compared with: `dom`, `text` (a record of browsertrix-crawler), `pages` or `html`; empty if the
+    page ended its browsers.
+    """
     picture_source: str
     """`fullPage`, `view`, or empty."""
     parts: dict[str, dict[str, int]]
@@ -141,38 +145,62 @@ class _Run:
         return results
 
     async def _examine_some(self, pages: Sequence[ListedPage]) -> list[PageResult]:
-        """Compare pages in one browser, and go on in another if it ends. A page that ended it counts as crashed."""
+        """Compare pages in one browser, and go on in another if it ends or no longer answers. The pages that were open
+        then are compared again, one at a time; one that is open `MAX_ATTEMPTS` times at such an end has crashed.
+        Raise `Unavailable` if a browser ends before its first page.
+        """
         results: dict[int, PageResult] = {}
         attempts = Counter[int]()
         while len(results) < len(pages):
+            before = attempts.total()
             browser = await start_browser(self._program, sandbox=self._settings.browser_sandbox)
             self.browser_name = browser.name
             browser.open_pages = 1  # watches its memory
+            unfinished = [at for at in range(len(pages)) if at not in results]
+            suspects = [at for at in unfinished if attempts[at]]
+            waiting = iter(suspects or unfinished)
+            tasks: list[asyncio.Task[None]] = []
             try:
                 examiner = await open_examiner(browser)
-                waiting = iter([at for at in range(len(pages)) if at not in results])
-
-                async def work(
-                    waiting: Iterator[int] = waiting,
-                    browser: Browser = browser,
-                    examiner: Examiner = examiner,
-                ) -> None:
-                    for at in waiting:
-                        attempts[at] += 1
-                        if attempts[at] > 2:
-                            replayed = ReplayedPage(problem=CRASHED)
-                        else:
-                            replayed = await self._replay(browser, pages[at])
-                        results[at] = await self._result(examiner, pages[at], replayed)
-                        self._progress.advance(pages[at].url)
-
-                await asyncio.gather(*(work() for _ in range(MAX_TABS)))
-            except (BrowserGoneError, Error):
+                tasks = [
+                    asyncio.create_task(self._work(browser, examiner, pages, waiting, attempts, results))
+                    for _ in range(1 if suspects else MAX_TABS)
+                ]
+                await asyncio.gather(*tasks)
+            except (BrowserGoneError, TimeoutError):
+                pass
+            except Error:
                 if browser.is_alive:
                     raise
             finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
                 await browser.stop()
+            if attempts.total() == before:
+                raise Unavailable(
+                    f"{browser.name} ended before it opened a page; try again, or look at its memory"
+                )
         return [results[at] for at in range(len(pages))]
+
+    async def _work(
+        self,
+        browser: Browser,
+        examiner: Examiner,
+        pages: Sequence[ListedPage],
+        waiting: Iterator[int],
+        attempts: Counter[int],
+        results: dict[int, PageResult],
+    ) -> None:
+        for at in waiting:
+            attempts[at] += 1
+            if attempts[at] > MAX_ATTEMPTS:
+                results[at] = _crashed(pages[at])
+            else:
+                replayed = await self._replay(browser, pages[at])
+                async with asyncio.timeout(PAGE_S):
+                    results[at] = await self._result(examiner, pages[at], replayed)
+            self._progress.advance(pages[at].url)
 
     async def _replay(self, browser: Browser, page: ListedPage) -> ReplayedPage:
         return await replay_page(
@@ -236,6 +264,22 @@ class _Run:
         found = self._archive.find(page.url, page.date_ms)
         html = "" if found is None else decode(found.payload, found.header("content-type")).text
         return "html", await examiner.text(html)
+
+
+def _crashed(page: ListedPage) -> PageResult:
+    """Return the result of a page that ended its browsers. Nothing of it is read again."""
+    nothing = Observations(
+        problem=CRASHED, recorded_text="", is_whole_text=False, replayed_text="", differing=None, fates={}
+    )
+    return PageResult(
+        url=page.url,
+        date_ms=page.date_ms,
+        comparison=compare(nothing),
+        text_source="",
+        picture_source="",
+        parts={},
+        lost=(),
+    )
 
 
 def _screenshot(replayed: ReplayedPage, kind: ScreenshotKind) -> bytes:

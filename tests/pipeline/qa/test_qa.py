@@ -1,5 +1,6 @@
 """`thresher qa` in a real Chromium: on an archive made by hand, and on those of a real crawl with faults."""
 
+import asyncio
 import json
 
 import pytest
@@ -9,8 +10,12 @@ from tests.crawler.server import page
 from tests.pipeline.qa.faulty_wacz import Change, fault, made_wacz, rewrite
 from tests.pipeline.qa.faulty_wacz import site as faulty_site
 from thresher.core import InputError
+from thresher.crawler.render.tab import BrowserGoneError
 from thresher.crawler.worker import run_worker
 from thresher.pipeline.commands.app import app
+from thresher.pipeline.qa import examination
+from thresher.pipeline.qa.examiner import Examiner
+from thresher.pipeline.qa.replay_tab import replay_page
 from thresher.pipeline.qa.wacz_archive import WaczArchive
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.pipeline.wacz.wacz_export import export_wacz
@@ -78,6 +83,34 @@ def test_the_capture_that_is_nearest_in_time_answers_and_a_revisit_has_its_paylo
         assert archive.find(f"{HOME}never", old.date_ms) is None
     finally:
         archive.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["its browser ends", "its browser no longer answers"])
+def test_a_page_that_ends_every_browser_is_one_crashed_page(chromium, sandbox, tmp_path, monkeypatch, fault):
+    records = [("response", f"{HOME}{name}", NEW, page(f"<p>words of {name}")) for name in ("good", "bad")]
+    made_wacz(tmp_path / "a.wacz", records, [listed(f"{HOME}{name}", NEW) for name in ("bad", "good")])
+    replay, read = replay_page, Examiner.text
+
+    async def ends(browser, listed, *arguments, **more):
+        if listed.url.endswith("bad"):
+            raise BrowserGoneError
+        return await replay(browser, listed, *arguments, **more)
+
+    async def hangs(self, html):
+        return await (asyncio.Event().wait() if "words of bad" in html else read(self, html))
+
+    if fault == "its browser ends":
+        monkeypatch.setattr(examination, "replay_page", ends)
+    else:
+        monkeypatch.setattr(examination, "PAGE_S", 1.0)
+        monkeypatch.setattr(Examiner, "text", hangs)
+    code, found = qa(tmp_path / "a.wacz", sandbox)
+    assert [(each["score"], each["faults"]) for each in found["pages"]] == [
+        (0.0, ["crashed", "blank"]),
+        (1.0, []),
+    ]
+    assert code == 1
 
 
 @pytest.mark.slow
