@@ -364,9 +364,10 @@ def faults(store: Store, output: Output) -> Iterator[str]:
     rows = 0
     try:
         with store.open(output.name) as file:
-            table = pq.ParquetFile(file, page_checksum_verification=True)
+            # A thread of pyarrow that still holds a file of Python's when the interpreter ends aborts the process.
+            table = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
             for group in range(table.num_row_groups):
-                rows += table.read_row_group(group).num_rows
+                rows += table.read_row_group(group, use_threads=False).num_rows
     except (pa.ArrowException, OSError) as error:
         yield f"{output.name} cannot be read: {str(error).splitlines()[0]}"
         return

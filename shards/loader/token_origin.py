@@ -88,11 +88,13 @@ def _reference(shard: LoaderShard, row: int) -> dict[str, object]:
         raise CorruptData(f"{where}: is missing or not what was sealed; {remedy}") from None
     try:
         with shard.store.open(name) as file:
-            table = pq.ParquetFile(file)
+            table = pq.ParquetFile(file, pre_buffer=False)
             for group in range(table.metadata.num_row_groups):
                 rows = table.metadata.row_group(group).num_rows
                 if row < rows:
-                    found: dict[str, object] = table.read_row_group(group).slice(row, 1).to_pylist()[0]
+                    # No threads: one that still holds `file` when the interpreter ends aborts the process.
+                    rows_read = table.read_row_group(group, use_threads=False)
+                    found: dict[str, object] = rows_read.slice(row, 1).to_pylist()[0]
                     return found
                 row -= rows
     except (pa.ArrowException, OSError) as error:

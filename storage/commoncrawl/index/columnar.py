@@ -134,7 +134,7 @@ def _matching_rows(file: Any, group: int, spans: tuple[Span, ...]) -> range | No
     """
     first = last = None
     at = 0
-    for batch in file.iter_batches(batch_size=BATCH, row_groups=[group], columns=[KEY]):
+    for batch in file.iter_batches(batch_size=BATCH, row_groups=[group], columns=[KEY], use_threads=False):
         for number, key in enumerate(batch.column(0).to_pylist(), start=at):
             if contains_key(spans, _bytes(key)):
                 first = number if first is None else first
@@ -147,7 +147,7 @@ def _read_group(
     file: Any, group: int, columns: list[str], matching: range, spans: tuple[Span, ...]
 ) -> Iterator[CrawlIndexRow]:
     at = 0
-    for batch in file.iter_batches(batch_size=BATCH, row_groups=[group], columns=columns):
+    for batch in file.iter_batches(batch_size=BATCH, row_groups=[group], columns=columns, use_threads=False):
         if at >= matching.stop:
             return
         if at + batch.num_rows > matching.start:

@@ -387,8 +387,9 @@ def adopt(bucket, path):
 
 
 def test_killed_in_the_middle_of_an_upload_leaves_nothing_but_what_sweep_removes(
-    server, bucket, proxy, large
+    server, bucket, proxy, large, tmp_path, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the node's spool holds what other tests killed
     proxy.plan = lambda request: Delay(30) if "partNumber=3" in request.path else None
     process = SPAWN.Process(target=adopt, args=(bucket, str(large)))
     process.start()
