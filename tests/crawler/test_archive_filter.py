@@ -240,9 +240,8 @@ def test_redirects_and_robots_txt_are_archived_and_every_other_dropped_response_
     assert crawl.stats.reasons == {"gone:status_404": 1, "failed:status_503": 1}
 
 
-@pytest.mark.parametrize(
-    "after", [pytest.param(5, marks=pytest.mark.slow), 60, pytest.param(150, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [5, 60, 150])
 @pytest.mark.usefixtures("quickly_recovered")
 def test_killed_and_run_again_every_page_is_archived_or_noted_once(crawl, site, after):
     site.fallback = slowly(web(250), 0.02)

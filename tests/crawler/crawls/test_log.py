@@ -112,7 +112,8 @@ def test_a_page_without_a_response_is_logged_without_a_record(crawl, names):
     assert {(line.bytes, line.file) for line in lines} == {(0, "")}
 
 
-@pytest.mark.parametrize("after", [pytest.param(30, marks=pytest.mark.slow), 120])
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [30, 120])
 def test_every_settled_page_is_in_the_log_after_a_kill(crawl, site, after):
     """Every archived page is in the log, and every page that the log says was fetched is archived."""
     site.fallback = slowly(web(200), 0.01)

@@ -233,6 +233,7 @@ def test_subresources_are_requested_at_their_hosts_pace_and_late_ones_are_left_o
 
 
 @pytest.mark.usefixtures("chromium")
+@pytest.mark.slow
 def test_a_crawl_delay_beyond_the_pages_time_leaves_all_subresources_out(crawl, site):
     with Asked(
         {"/robots.txt": robots_txt("User-agent: *\nCrawl-delay: 60")}, "127.0.0.2"

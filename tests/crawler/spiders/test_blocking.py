@@ -74,7 +74,9 @@ def spider(project, what):
     return project.spider_spec(BLOCKING.replace("WHAT", what), "Blocking")
 
 
-@pytest.mark.parametrize("what", [SLEEP, SPIN, REGEX], ids=["sleep", "spin", "regex"])
+@pytest.mark.parametrize(
+    "what", [SLEEP, pytest.param(SPIN, marks=pytest.mark.slow), REGEX], ids=["sleep", "spin", "regex"]
+)
 def test_a_page_whose_callback_blocks_is_fetched_once_and_its_items_come_once(
     crawl, site, project, what, caplog, monkeypatch
 ):

@@ -120,7 +120,8 @@ def test_a_closed_spider_ends_the_worker_and_loses_nothing(crawl, site, project)
     assert paths_of(project.items) == {f"/{n}": 1 for n in range(60)}
 
 
-@pytest.mark.parametrize("after", [pytest.param(5, marks=pytest.mark.slow), 30])
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [5, 30])
 @pytest.mark.usefixtures("quickly_recovered")
 def test_killed_and_run_again_every_page_has_its_item_and_one_settlement(crawl, site, project, after):
     site.fallback = slowly(web(60), 0.01)

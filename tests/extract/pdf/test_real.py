@@ -18,7 +18,7 @@ from tests.shared import read_tar_file, shared_file
 from thresher.extract import Skip
 from thresher.extract.pdf import extract
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, pytest.mark.slow]
 
 REASONS = {
     "not_pdf", "too_large", "too_complex", "encrypted", "broken_pdf", "truncated_pdf", "scanned_pdf", "garbled_pdf",

@@ -268,7 +268,8 @@ def newly_judged(processed, tmp_path_factory):
     return whole, changes
 
 
-@pytest.mark.parametrize("share", [0.4, *(pytest.param(n / 8, marks=pytest.mark.slow) for n in range(8))])
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [n / 8 for n in range(8)])
 def test_a_judging_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(
     copied, newly_judged, pool, share
 ):

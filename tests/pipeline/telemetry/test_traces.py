@@ -92,6 +92,7 @@ def test_a_part_is_a_child_of_its_step(crawled):
     assert part.attributes["thresher.run"] == step.attributes["thresher.run"]
 
 
+@pytest.mark.slow
 def test_a_sampler_takes_some_of_the_pages_and_the_parent_may_be_anothers(project):
     with collecting() as collector:
         thresher(
@@ -110,6 +111,7 @@ def test_a_sampler_takes_some_of_the_pages_and_the_parent_may_be_anothers(projec
         assert collector.named("page") == []
 
 
+@pytest.mark.slow
 def test_a_collector_that_is_away_costs_spans_and_nothing_else(project):
     thresher(
         project,

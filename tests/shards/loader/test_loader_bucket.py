@@ -224,7 +224,8 @@ print(digest.hexdigest())
 """
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [1, 4])
 def test_processes_that_are_killed_leave_a_cache_that_others_can_use(bucket, export, tmp_path, times):
     """Two at a time in a cache that has just room for both: they download, evict, wait for each other, and die."""
     largest = max(path.stat().st_size for path in export.rglob("*.tokens"))

@@ -243,7 +243,8 @@ def both_cut(tmp_path_factory, pool):
     return store.root, whole, changes
 
 
-@pytest.mark.parametrize("share", [0.7, *(pytest.param(n / 12, marks=pytest.mark.slow) for n in range(12))])
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [n / 12 for n in range(12)])
 def test_a_run_that_is_killed_before_any_change_of_the_storage_is_finished_by_the_next(
     both_cut, tmp_path, share
 ):
