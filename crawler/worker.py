@@ -38,9 +38,9 @@ from thresher.crawler.scheduling.scheduler import Scheduler
 from thresher.crawler.settler import Settler
 from thresher.crawler.spiders.blocking_watch import MAX_BLOCK_S
 from thresher.crawler.spiders.feeds import FeedFiles
+from thresher.crawler.subresources.fetchers import SubresourceFetchers
 from thresher.crawler.user_agent import user_agent
 from thresher.crawler.wire import SentExchange
-from thresher.crawler.wire.client import Client
 from thresher.crawler.wire.limits import TOTAL_FACTOR
 from thresher.crawler.worker_config import STOPPED_AT_ONCE, WorkerConfig
 from thresher.frontier import Frontier, TakeoverError
@@ -136,7 +136,8 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         on_exchange=end_exchange,
     )
     decode_budget = DecodeBudget()
-    renderer = _renderer(config, frontier, client, address_limiter, decode_budget)
+    fetchers = SubresourceFetchers(frontier, client, address_limiter, decode_budget=decode_budget)
+    renderer = _renderer(config, frontier, fetchers)
     identified += [client, *([renderer] if renderer else [])]
     uplink = Uplink(client, frontier.origins.responsive, heartbeat.send_now, clock=system.clock)
     await heartbeat.send()
@@ -286,26 +287,14 @@ def _renderings(config: WorkerConfig) -> int:
     return 0 if not config.rendering.renders else config.scheduling.concurrency // MAX_TABS + 2
 
 
-def _renderer(
-    config: WorkerConfig,
-    frontier: Frontier,
-    client: Client,
-    address_limiter: AddressLimiter,
-    decode_budget: DecodeBudget,
-) -> "Renderer | None":
+def _renderer(config: WorkerConfig, frontier: Frontier, fetchers: SubresourceFetchers) -> "Renderer | None":
     if not config.rendering.renders:
         return None
     find_browser(config.rendering.browser)  # raises if something is missing
     from thresher.crawler.render.renderer import Renderer  # noqa: PLC0415 - Playwright is an extra
 
     return Renderer(
-        frontier,
-        client,
-        address_limiter,
-        settings=config.rendering,
-        wire=config.wire,
-        user_agent=_user_agent(config, frontier),
-        decode_budget=decode_budget,
+        fetchers, settings=config.rendering, wire=config.wire, user_agent=_user_agent(config, frontier)
     )
 
 

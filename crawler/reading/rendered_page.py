@@ -64,7 +64,7 @@ class RenderedPage:
     title: str
     subresources: tuple[Subresource, ...]
     refusals: Mapping[str, int]
-    """Number of the page's requests that were refused, by reason (`crawler.render.request_rules`)."""
+    """Number of the page's requests that were refused, by reason (`crawler.subresources.request_rules`)."""
     report: RenderReport = field(default_factory=RenderReport)
     started_ms: int
     """UTC, milliseconds since the epoch."""

@@ -19,10 +19,10 @@ from playwright.async_api import CDPSession, Error
 from thresher.core import Capture
 from thresher.crawler.decode_budget import SMALL_BODY_BYTES
 from thresher.crawler.reading.outcome import REDIRECT_STATUSES
-from thresher.crawler.render import request_rules
 from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.paused_requests import fail, fulfill, pause_requests
-from thresher.crawler.render.subresources import SubresourceFetcher, SubresourceRequest
+from thresher.crawler.subresources import request_rules
+from thresher.crawler.subresources.subresource_fetcher import SubresourceFetcher, SubresourceRequest
 
 MAX_NAVIGATIONS = 100
 """Addresses to which the scripts of a page would navigate that are recorded at most."""

@@ -10,25 +10,17 @@
 """
 
 import asyncio
-import time
 
 from thresher.core import Capture
-from thresher.crawler.connectivity.address_limiter import AddressLimiter
-from thresher.crawler.decode_budget import DecodeBudget
 from thresher.crawler.reading.rendered_page import RenderedPage, RenderReport
 from thresher.crawler.render.chromium.browser import Browser, start_browser
 from thresher.crawler.render.chromium.program import MAX_TABS, find_browser
-from thresher.crawler.render.page_lease import PageLease
 from thresher.crawler.render.render_need import render_need
 from thresher.crawler.render.render_settings import RenderSettings
-from thresher.crawler.render.subresource_cache import SubresourceCache
-from thresher.crawler.render.subresource_robots import SubresourceRobots
-from thresher.crawler.render.subresources import HostLocks, SubresourceFetcher
 from thresher.crawler.render.tab import BrowserGoneError, render
-from thresher.crawler.robots.robots_txt import RobotsCache
+from thresher.crawler.subresources.fetchers import SubresourceFetchers
 from thresher.crawler.wire import WireSettings, utc_ms
-from thresher.crawler.wire.client import Client
-from thresher.frontier import Frontier, Lease
+from thresher.frontier import Lease
 from thresher.storage.warc.payload import decode_content
 from thresher.storage.warc.records import mime_of
 
@@ -42,35 +34,21 @@ HTML = frozenset({"text/html", "application/xhtml+xml"})
 class Renderer:
     """Renders the pages of one worker. `close` ends its browser."""
 
-    def __init__(  # noqa: PLR0913 - the parts of a worker that a page needs
-        self,
-        frontier: Frontier,
-        client: Client,
-        address_limiter: AddressLimiter,
-        *,
-        settings: RenderSettings,
-        wire: WireSettings,
-        user_agent: str,
-        decode_budget: DecodeBudget,
+    def __init__(
+        self, fetchers: SubresourceFetchers, *, settings: RenderSettings, wire: WireSettings, user_agent: str
     ) -> None:
-        """Render with the browser of `settings`, under the robots rules that `frontier` has. `wire.timeout` is the time
-        for one page, in seconds, and `wire.max_body` bounds its DOM, in bytes.
+        """Render with the browser of `settings`. `wire.timeout` is the time for one page, in seconds, and
+        `wire.max_body` bounds its DOM, in bytes.
 
         Raise `InputError` if there is no browser.
         """
-        self._client, self._address_limiter = client, address_limiter
-        self._robots_cache = RobotsCache(frontier)
-        self._subresource_robots = SubresourceRobots(frontier.origins.robots, utc_ms)
-        self._settings, self._wire, self.user_agent = settings, wire, user_agent
+        self._fetchers, self._settings, self._wire, self.user_agent = fetchers, settings, wire, user_agent
         self._program = find_browser(settings.browser)
-        self._decode_budget = decode_budget
         self._tabs = asyncio.Semaphore(MAX_TABS)
         self._starting = asyncio.Lock()
         self._browser: Browser | None = None
         self._old: set[Browser] = set()
         self._stopping: set[asyncio.Task[None]] = set()
-        self._hosts = HostLocks()
-        self._cache = SubresourceCache(utc_ms)
 
     async def start(self) -> None:
         """Start the browser. Raise `InputError` if it cannot have its sandbox, and `Unavailable` if it does not
@@ -109,21 +87,7 @@ class Renderer:
     async def _render(self, lease: Lease, capture: Capture) -> RenderedPage:
         browser = await self._acquire_browser()
         deadline = asyncio.get_running_loop().time() + self._wire.timeout
-        fetcher = SubresourceFetcher(
-            self._client,
-            page=capture,
-            lease=PageLease(
-                lease,
-                address_limiter=self._address_limiter,
-                robots_cache=self._robots_cache,
-                subresource_robots=self._subresource_robots,
-                clock=time.monotonic,
-            ),
-            host_locks=self._hosts,
-            cache=self._cache,
-            decode_budget=self._decode_budget,
-            deadline=deadline,
-        )
+        fetcher = self._fetchers.fetcher(lease, capture, deadline=deadline)
         try:
             return await render(
                 browser,

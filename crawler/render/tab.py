@@ -2,7 +2,7 @@
 
 1. Each page has a fresh context: no cookie, cache or storage of another page. Its first document is the archived
    response, which is not requested again. Every other request goes to `crawler.render.intercept`, and from there to
-   `crawler.render.subresources` or nowhere.
+   `crawler.subresources.subresource_fetcher` or nowhere.
 2. The page's clock is virtual (`crawler.render.page_clock`). At the page's deadline (in real time) its scripts are
    stopped, and the DOM is taken as it is.
 3. The DOM is read as a reader sees it (`crawler.render.chromium.dom`), up to a length.
@@ -29,7 +29,6 @@ from playwright.async_api import (
 
 from thresher.core import Capture
 from thresher.crawler.reading.rendered_page import RenderedPage, RenderProblem, RenderReport, Screenshot
-from thresher.crawler.render import request_rules
 from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.browser import Browser
 from thresher.crawler.render.chromium.init_script import INIT_SCRIPT, has_used
@@ -37,7 +36,8 @@ from thresher.crawler.render.chromium.isolated_world import create_world
 from thresher.crawler.render.intercept import Interceptor
 from thresher.crawler.render.page_clock import wait_until_done
 from thresher.crawler.render.screenshots import VIEW, WINDOW, take_screenshots
-from thresher.crawler.render.subresources import SubresourceFetcher
+from thresher.crawler.subresources import request_rules
+from thresher.crawler.subresources.subresource_fetcher import SubresourceFetcher
 
 GRACE_S = 3.0
 """Seconds beyond its deadline in which a tab must deliver its DOM; it has the same time again to close."""

@@ -19,7 +19,6 @@ from playwright.async_api import BrowserContext, CDPSession, Dialog, Download, E
 
 from thresher.crawler.reading.outcome import REDIRECT_STATUSES
 from thresher.crawler.reading.rendered_page import Screenshot
-from thresher.crawler.render import request_rules
 from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.browser import Browser
 from thresher.crawler.render.chromium.init_script import INIT_SCRIPT
@@ -28,6 +27,7 @@ from thresher.crawler.render.chromium.paused_requests import fail, fulfill, paus
 from thresher.crawler.render.page_clock import wait_until_done
 from thresher.crawler.render.screenshots import VIEW, WINDOW, take_screenshots
 from thresher.crawler.render.tab import BrowserGoneError
+from thresher.crawler.subresources import request_rules
 from thresher.pipeline.qa.comparison import Fate
 from thresher.pipeline.qa.wacz_lines import ListedPage
 from thresher.storage.warc.records import ArchivedRecord

@@ -10,10 +10,10 @@ from tests.loop_thread import LoopThread
 from thresher.crawler.decode_budget import DecodeBudget
 from thresher.crawler.render.chromium.browser import start_browser
 from thresher.crawler.render.chromium.program import find_browser
-from thresher.crawler.render.subresource_cache import SubresourceCache
-from thresher.crawler.render.subresource_robots import Permission
-from thresher.crawler.render.subresources import HostLocks, SubresourceFetcher
 from thresher.crawler.render.tab import render
+from thresher.crawler.subresources.subresource_cache import SubresourceCache
+from thresher.crawler.subresources.subresource_fetcher import HostLocks, SubresourceFetcher
+from thresher.crawler.subresources.subresource_robots import Permission
 from thresher.crawler.wire import acquire_at_once, utc_ms
 from thresher.frontier import canonicalize
 

@@ -52,7 +52,10 @@ def words(pid):
 
 
 def environment(pid):
-    return Path(f"/proc/{pid}/environ").read_bytes()
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):  # it has ended since it was listed
+        return b""
 
 
 def namespaces(pid):

@@ -11,7 +11,7 @@ from tests.crawler.nameserver import NameServer
 from tests.crawler.render.browser_thread import AGENT
 from tests.crawler.render.test_tab import said, script, shell
 from tests.crawler.server import Server, page, redirect
-from thresher.crawler.render.same_site import allows_credentialed_read, site
+from thresher.crawler.subresources.same_site import allows_credentialed_read, site
 from thresher.frontier import canonicalize
 
 PASSWORD = {"user": "bob", "password": "hunter2", "http": True}

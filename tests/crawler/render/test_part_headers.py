@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.crawler.reading.rendered_page import RenderedPage, RenderReport, decode_report, encode_report
-from thresher.crawler.render.request_rules import MAX_URL_LENGTH, refusal, request_headers
-from thresher.crawler.render.request_rules import response_headers as told
+from thresher.crawler.subresources.request_rules import MAX_URL_LENGTH, refusal, request_headers
+from thresher.crawler.subresources.request_rules import response_headers as told
 
 HTTP = "https://example.org/a"
 

@@ -14,8 +14,6 @@ from tests.crawler.render.test_tab import shell
 from tests.crawler.server import Server, page
 from thresher.crawler.connectivity.address_limiter import AddressLimiter
 from thresher.crawler.reading.outcome import Judgement
-from thresher.crawler.render.page_lease import BURST, PageLease
-from thresher.crawler.render.subresource_robots import RETRY_MS, Permission, SubresourceRobots
 from thresher.crawler.robots.robots_txt import (
     CACHE_TTL_MS,
     RobotsCache,
@@ -24,6 +22,8 @@ from thresher.crawler.robots.robots_txt import (
     RobotsRuling,
     with_timestamp,
 )
+from thresher.crawler.subresources.page_lease import BURST, PageLease
+from thresher.crawler.subresources.subresource_robots import RETRY_MS, Permission, SubresourceRobots
 from thresher.crawler.worker import run_worker
 from thresher.frontier import CrawlSettings, Outcome, RobotsRecord, canonicalize
 
@@ -109,7 +109,7 @@ async def test_rules_that_one_page_could_not_request_are_requested_for_the_next(
 
 
 async def test_rules_of_many_origins_are_cached_up_to_a_number(monkeypatch):
-    monkeypatch.setattr("thresher.crawler.render.subresource_robots._MAX_ENTRIES", 2)
+    monkeypatch.setattr("thresher.crawler.subresources.subresource_robots._MAX_ENTRIES", 2)
     robots = Robots(ALLOW)
     for name in "abca":
         await robots.permission(f"http://{name}.test/")

@@ -10,15 +10,15 @@ from tests.crawler.render.browser_thread import UnlimitedPageLease
 from tests.crawler.server import Server, page, redirect
 from thresher.core import Capture
 from thresher.crawler.decode_budget import DecodeBudget
-from thresher.crawler.render import subresources as module
-from thresher.crawler.render.subresource_cache import MAX_ENTRY_BYTES, SubresourceCache
-from thresher.crawler.render.subresource_robots import Permission
-from thresher.crawler.render.subresources import (
+from thresher.crawler.subresources import subresource_fetcher as module
+from thresher.crawler.subresources.subresource_cache import MAX_ENTRY_BYTES, SubresourceCache
+from thresher.crawler.subresources.subresource_fetcher import (
     MAX_REDIRECTS,
     HostLocks,
     SubresourceFetcher,
     SubresourceRequest,
 )
+from thresher.crawler.subresources.subresource_robots import Permission
 from thresher.frontier import canonicalize
 
 FOREVER = 3_600.0
@@ -317,7 +317,7 @@ async def test_personal_broken_or_huge_responses_are_not_cached_and_the_least_re
     kept.put("d", [], replace(capture, response=b"x" * (MAX_ENTRY_BYTES + 1)), "script")
     assert len(kept) == 0
     size = len(capture.request) + len(capture.response) + len(capture.payload)
-    monkeypatch.setattr("thresher.crawler.render.subresource_cache.MAX_BYTES", 2 * size)
+    monkeypatch.setattr("thresher.crawler.subresources.subresource_cache.MAX_BYTES", 2 * size)
     for url in ("a", "b"):
         kept.put(url, [], capture, "script")
     kept.get("a", [])

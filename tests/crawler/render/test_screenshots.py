@@ -10,8 +10,8 @@ from tests.crawler.render.pictures import png, png_size
 from tests.crawler.render.test_rendering import processed, records
 from tests.crawler.server import page
 from thresher.core import InputError
-from thresher.crawler.render import request_rules
 from thresher.crawler.render.render_settings import RenderSettings
+from thresher.crawler.subresources import request_rules
 from thresher.crawler.worker import run_worker
 from thresher.frontier import canonicalize
 from thresher.pipeline.open_project import OpenProject

@@ -16,8 +16,8 @@ from thresher.core import Url
 from thresher.crawler.connectivity.address_limiter import AddressLimiter
 from thresher.crawler.connectivity.uplink import Fetcher
 from thresher.crawler.reading.outcome import Judgement
-from thresher.crawler.render.subresource_robots import Permission, RobotsFetcher, SubresourceRobots
 from thresher.crawler.robots.robots_txt import RobotsCache, RobotsFetch, fetch_robots
+from thresher.crawler.subresources.subresource_robots import Permission, RobotsFetcher, SubresourceRobots
 from thresher.crawler.wire import Acquire, Postponement
 from thresher.frontier import Kind, Lease
 

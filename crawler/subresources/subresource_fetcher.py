@@ -3,14 +3,14 @@
 1. A subresource is fetched like a page: by the same client, with the same guard, and its exchange is archived byte for
    byte.
 2. All fetches are under the lease of the page, which holds the page's host meanwhile. A host gets one request at a
-   time, whichever tab sends it: the page's own host in one burst of a bounded number of requests and bytes, every other
-   host and every address in its turn (`crawler.render.page_lease`). The fetcher waits for a turn that comes within the
-   page's time; a subresource without such a turn is left out.
-3. The robots.txt of the subresource's own origin is obeyed (`crawler.render.subresource_robots`).
+   time, whichever page sends it: the page's own host in one burst of a bounded number of requests and bytes, every
+   other host and every address in its turn (`crawler.subresources.page_lease`). The fetcher waits for a turn that comes
+   within the page's time; a subresource without such a turn is left out.
+3. The robots.txt of the subresource's own origin is obeyed (`crawler.subresources.subresource_robots`).
 4. The browser follows redirects; each hop is a request of its own.
 5. Credentials (`crawler.auth`) and cookies go to the page's own site only, and no further once a redirect has left it
-   (`crawler.render.same_site`). If the response to a request with credentials is not for the page's origin, the request
-   is repeated without them.
+   (`crawler.subresources.same_site`). If the response to a request with credentials is not for the page's origin, the
+   request is repeated without them.
 6. A private network (`crawler.allow_networks`) is for pages that came from that network
    (`crawler.wire.network.address`).
 7. A page has a limited number of subresources, bytes, hops and seconds.
@@ -27,11 +27,11 @@ from thresher.core import Capture, Url
 from thresher.crawler.decode_budget import DecodeBudget
 from thresher.crawler.reading.outcome import Judgement, too_busy
 from thresher.crawler.reading.rendered_page import Subresource
-from thresher.crawler.render import request_rules
-from thresher.crawler.render.page_lease import PageLease
-from thresher.crawler.render.same_site import allows_credentialed_read, site
-from thresher.crawler.render.subresource_cache import SHARED_KINDS, SubresourceCache
 from thresher.crawler.robots.robots_txt import RobotsFetch, RobotsRuling
+from thresher.crawler.subresources import request_rules
+from thresher.crawler.subresources.page_lease import PageLease
+from thresher.crawler.subresources.same_site import allows_credentialed_read, site
+from thresher.crawler.subresources.subresource_cache import SHARED_KINDS, SubresourceCache
 from thresher.crawler.wire import Acquire, FetchFailure, Postponement, acquire_at_once, is_public
 from thresher.crawler.wire.client import Client
 from thresher.crawler.wire.http.request import HeaderList
