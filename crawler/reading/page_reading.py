@@ -147,8 +147,8 @@ def _read(lease: Lease, response: PageResponse, judgement: Judgement, options: P
         return PageReading(response=response, judgement=UNCHANGED)
     if judgement.outcome is Outcome.REDIRECTED:
         return _read_redirect(lease, response, judgement)
-    if response.rendering is not None and response.rendering.problem:
-        judgement = replace(judgement, reason=response.rendering.problem)
+    if response.rendering is not None and response.rendering.reason:
+        judgement = replace(judgement, reason=response.rendering.reason)
     stated = rights(response.headers, at_ms=response.received_ms)
     reading = PageReading(response=response, judgement=judgement, rights=stated)
     if state.is_list or (lease.is_seed and response.is_url_list):

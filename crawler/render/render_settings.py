@@ -2,18 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from thresher.core import InputError
 from thresher.core.settings import Check, Key
+from thresher.crawler.reading.rendered_page import BehaviourName
 from thresher.frontier.policy import rule_of
 from thresher.frontier.urls.host_name import host_name
 
 RenderMode = Literal["never", "auto", "always"]
 
 
-def _hosts(rules: Mapping[str, RenderMode]) -> Mapping[str, RenderMode]:
-    return {host_name(name, "crawler.render_hosts"): mode for name, mode in rules.items()}
+def _by_host(key: str) -> Check:
+    """Return the check of a table whose keys name hosts."""
+    return Check(lambda rules: {host_name(name, key): rule for name, rule in rules.items()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +31,7 @@ class RenderSettings:
     ] = "never"
     render_hosts: Annotated[
         Mapping[str, RenderMode],
-        Check(_hosts),
+        _by_host("crawler.render_hosts"),
         Key("render for that host and those under it", example="[crawler.render_hosts]"),
     ] = field(default_factory=dict)
     browser: Annotated[str, Key("path of Chromium; searched for if not set")] = ""
@@ -38,6 +40,15 @@ class RenderSettings:
         Key("false renders even if the system does not let Chromium have its sandbox; see docs/security.md"),
     ] = True
     """Without its sandbox, a page that breaks out of the script engine is confined by the outer walls alone."""
+    behaviours: Annotated[
+        tuple[BehaviourName, ...],
+        Key('what is done in a rendered page as a reader would: "scroll" to its end; [] for nothing'),
+    ] = get_args(BehaviourName)
+    behaviour_hosts: Annotated[
+        Mapping[str, tuple[BehaviourName, ...]],
+        _by_host("crawler.behaviour_hosts"),
+        Key("behaviours for that host and those under it", example="[crawler.behaviour_hosts]"),
+    ] = field(default_factory=dict)
     screenshot: Annotated[
         bool, Key("true fetches images and fonts of a rendered page, and archives pictures of it")
     ] = False
@@ -57,3 +68,7 @@ class RenderSettings:
     def mode(self, host: str) -> RenderMode:
         """Return which pages of a host are rendered."""
         return rule_of(self.render_hosts, host, self.render)
+
+    def behaviours_of(self, host: str) -> tuple[BehaviourName, ...]:
+        """Return what is done in the rendered pages of a host."""
+        return rule_of(self.behaviour_hosts, host, self.behaviours)

@@ -97,6 +97,7 @@ class Renderer:
                 deadline=deadline,
                 max_bytes=self._wire.max_body,
                 with_screenshots=self._settings.screenshot,
+                behaviours=self._settings.behaviours_of(capture.url.host),
             )
         finally:
             browser.open_pages -= 1

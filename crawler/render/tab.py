@@ -8,15 +8,18 @@
 3. The DOM is read as a reader sees it (`crawler.render.chromium.dom`), up to a length.
 4. If screenshots are wanted (`crawler.render.screenshots`), the page may ask for images and fonts, has a larger window,
    and always gets the tall one, in which images load that wait to be near the window. The pictures are taken last.
-5. A page never waits for a person: dialogs are dismissed, windows closed, downloads cancelled, permissions denied. Each
+5. Behaviours (`crawler.render.behaviours`) act in the page once it is done.
+6. A page never waits for a person: dialogs are dismissed, windows closed, downloads cancelled, permissions denied. Each
    is counted.
-6. A fault of a tab affects only its own page. If the whole browser has ended, `render` raises `BrowserGoneError`.
+7. A fault of a tab affects only its own page. If the whole browser has ended, `render` raises `BrowserGoneError`.
 """
 
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
 
 from playwright.async_api import (
     BrowserContext,
@@ -28,13 +31,21 @@ from playwright.async_api import (
 )
 
 from thresher.core import Capture
-from thresher.crawler.reading.rendered_page import RenderedPage, RenderProblem, RenderReport, Screenshot
+from thresher.crawler.reading.rendered_page import (
+    BehaviourName,
+    BehaviourReport,
+    RenderedPage,
+    RenderProblem,
+    RenderReport,
+    Screenshot,
+)
+from thresher.crawler.render.behaviours.behaviour_run import BehaviourRun
 from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.browser import Browser
 from thresher.crawler.render.chromium.init_script import INIT_SCRIPT, has_used
 from thresher.crawler.render.chromium.isolated_world import create_world
 from thresher.crawler.render.intercept import Interceptor
-from thresher.crawler.render.page_clock import wait_until_done
+from thresher.crawler.render.page_clock import PageClock, wait_until_done
 from thresher.crawler.render.screenshots import VIEW, WINDOW, take_screenshots
 from thresher.crawler.subresources import request_rules
 from thresher.crawler.subresources.subresource_fetcher import SubresourceFetcher
@@ -63,6 +74,7 @@ async def render(  # noqa: PLR0913 - one page, and how it is rendered
     deadline: float,
     max_bytes: int,
     with_screenshots: bool = False,
+    behaviours: Collection[BehaviourName] = (),
 ) -> RenderedPage:
     """Return the rendering of a captured page. `deadline` is by the event loop's clock; `max_bytes` bounds the DOM.
 
@@ -75,6 +87,7 @@ async def render(  # noqa: PLR0913 - one page, and how it is rendered
         deadline=deadline,
         max_bytes=max_bytes,
         with_screenshots=with_screenshots,
+        behaviours=behaviours,
     )
     started_ms, started_at = time.time_ns() // 1_000_000, time.monotonic()
     problem = await tab.run(user_agent)
@@ -84,7 +97,9 @@ async def render(  # noqa: PLR0913 - one page, and how it is rendered
         title=tab.title,
         subresources=tuple(fetcher.subresources),
         refusals=dict(tab.refusals),
-        report=RenderReport(problem=problem, navigations=tab.navigations),
+        report=RenderReport(
+            problem=problem, navigations=tab.navigations, behaviours=tab.behaviour_report(problem)
+        ),
         started_ms=started_ms,
         elapsed_ms=round((time.monotonic() - started_at) * 1000),
         browser=browser.name,
@@ -94,7 +109,7 @@ async def render(  # noqa: PLR0913 - one page, and how it is rendered
 
 
 class _Tab:
-    def __init__(
+    def __init__(  # noqa: PLR0913 - as `render`
         self,
         browser: Browser,
         capture: Capture,
@@ -103,11 +118,14 @@ class _Tab:
         deadline: float,
         max_bytes: int,
         with_screenshots: bool,
+        behaviours: Collection[BehaviourName],
     ) -> None:
         self._browser, self._capture, self._fetcher = browser, capture, fetcher
         self._deadline, self._max_bytes = deadline, max_bytes
         self._page: Page | None = None
         self._with_screenshots = with_screenshots
+        self._behaviours = behaviours
+        self._behaviour_run: BehaviourRun | None = None
         kinds = request_rules.VISIBLE_KINDS if with_screenshots else request_rules.ALLOWED_KINDS
         self._requests = Interceptor(capture, fetcher, allowed_kinds=kinds)
         self._has_closed_root = False
@@ -132,6 +150,13 @@ class _Tab:
     def navigations(self) -> tuple[str, ...]:
         """Addresses to which its scripts would have navigated."""
         return tuple(self._requests.navigations)
+
+    def behaviour_report(self, problem: RenderProblem) -> BehaviourReport | None:
+        """Return what behaviours did; a problem of the rendering cut them."""
+        if self._behaviour_run is None:
+            return None
+        report = self._behaviour_run.report
+        return replace(report, cut=report.cut or problem)
 
     async def _problem(self, user_agent: str) -> RenderProblem:
         context: BrowserContext | None = None
@@ -182,14 +207,7 @@ class _Tab:
             async with asyncio.timeout_at(self._deadline):
                 await page.goto(self._capture.url.wire, wait_until="commit", timeout=0)
                 world = await create_world(session)
-                await wait_until_done(
-                    page,
-                    session,
-                    world,
-                    self._requests,
-                    width=(VIEW if self._with_screenshots else WINDOW)["width"],
-                    always_tall=self._with_screenshots,
-                )
+                await self._wait(page, session, world)
                 self._has_closed_root = self._requests.declares_closed_root or await has_used(
                     session, world, "closed"
                 )
@@ -209,6 +227,24 @@ class _Tab:
         if self._with_screenshots and not problem:
             await self._take_screenshots(page, session)
         return problem
+
+    async def _wait(self, page: Page, session: CDPSession, world: int) -> None:
+        """Wait until the page is done, and do what a reader would do to see the rest of it."""
+        clock, width = PageClock(session), (VIEW if self._with_screenshots else WINDOW)["width"]
+        has_grown = await wait_until_done(
+            page, session, world, self._requests, clock, width=width, always_tall=self._with_screenshots
+        )
+        if self._behaviours:
+            self._behaviour_run = BehaviourRun(
+                page,
+                session,
+                world,
+                self._requests,
+                clock,
+                names=self._behaviours,
+                deadline=self._deadline,
+            )
+            await self._behaviour_run.run(grew_in_tall_window=has_grown, width=width)
 
     async def _take_screenshots(self, page: Page, session: CDPSession) -> None:
         try:

@@ -10,6 +10,7 @@
 
 import asyncio
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from thresher.crawler.render.chromium.browser import Browser
 from thresher.crawler.render.chromium.init_script import INIT_SCRIPT
 from thresher.crawler.render.chromium.isolated_world import call_function, create_world
 from thresher.crawler.render.chromium.paused_requests import fail, fulfill, pause_requests
-from thresher.crawler.render.page_clock import wait_until_done
+from thresher.crawler.render.page_clock import PageClock, wait_until_done
 from thresher.crawler.render.screenshots import VIEW, WINDOW, take_screenshots
 from thresher.crawler.render.tab import BrowserGoneError
 from thresher.crawler.subresources import request_rules
@@ -147,9 +148,9 @@ async def _read(
         session,
         world,
         requests,
+        PageClock(session, start_ms=listed.date_ms),
         width=window["width"],
         always_tall=window is VIEW,
-        start_ms=listed.date_ms,
     )
     replayed.html, replayed.title = await dom.read_dom(
         session, world, requested_url=listed.url, max_bytes=MAX_DOM_BYTES, has_closed=True
@@ -171,6 +172,7 @@ class _ReplayedRequests:
         self._session: CDPSession
         self._frame, self._document = "", ""
         self.request_count = self.pending_count = 0
+        self.refusals: Counter[str] = Counter()
 
     async def begin(self, session: CDPSession) -> None:
         """Answer every request of the tab from now on."""

@@ -37,6 +37,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "render_crash": "the browser crashed",
     "render_memory": "it takes the browser more memory than it may have",
     "render_timeout": "the browser did not end in time",
+    "behaviours_cut": "it goes on after the bounds of behaviours",
     "sitemap_too_long": "more entries than are read of a sitemap",
     # Redirects that lead nowhere.
     "no_location": "a redirect without address",

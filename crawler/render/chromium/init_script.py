@@ -8,8 +8,9 @@ from playwright.async_api import CDPSession
 
 from thresher.crawler.render.chromium.isolated_world import call_function
 
-PageFeature = Literal["closed", "view"]
-"""What a page has done. `closed`: it attached a closed shadow root. `view`: it waits for elements to come into view."""
+PageFeature = Literal["closed", "view", "scroll"]
+"""What a page has done. `closed`: it attached a closed shadow root. `view`: it waits for elements to come into view.
+`scroll`: it listens for scrolling."""
 _EVENT = "thresher-"
 _CALM = """
 window.open = () => null; window.print = window.close = () => {};
@@ -22,20 +23,24 @@ that is not secure.
 """
 _NOTICE = f"""
 (() => {{
-  const notice = (type, name, what, matters) => {{
+  const notice = (type, name, what, matters, matteredElsewhere = () => false) => {{
     const method = type.prototype[name];
     let noticed = false;
     type.prototype[name] = {{[name]() {{
       noticed = noticed || matters(arguments[0]);
       return method.apply(this, arguments);
     }}}}[name];
-    window.addEventListener("{_EVENT}" + what, event => {{ if (noticed) event.preventDefault(); }});
+    window.addEventListener("{_EVENT}" + what, event => {{
+      if (noticed || matteredElsewhere()) event.preventDefault();
+    }});
   }};
   notice(Element, "attachShadow", "closed", init => init && init.mode === "closed");
   notice(IntersectionObserver, "observe", "view", () => true);
+  notice(EventTarget, "addEventListener", "scroll", type => type === "scroll",
+         () => window.onscroll || document.onscroll);
 }})();
 """
-"""Notices two calls without changing them, and without a trace that the page can see: we query it with an event."""
+"""Notices three calls without changing them, and without a trace that the page can see: we query it with an event."""
 _ASK = "function (name) { return !window.dispatchEvent(new Event(name, {cancelable: true})); }"
 INIT_SCRIPT = _CALM + _NOTICE
 

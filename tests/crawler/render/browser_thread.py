@@ -73,7 +73,9 @@ class BrowserThread:
         async with Server(answers).serve() as server, client() as http_client:
             return await self.tab(http_client, server.url + path, **options), server
 
-    async def tab(self, http_client, url, *, seconds=8.0, robots=(), max_bytes=1 << 20, peer=None):
+    async def tab(
+        self, http_client, url, *, seconds=8.0, robots=(), max_bytes=1 << 20, peer=None, behaviours=()
+    ):
         """`peer` is the address from which the page is said to come."""
         url = canonicalize(url)
 
@@ -100,6 +102,7 @@ class BrowserThread:
                 deadline=until,
                 max_bytes=max_bytes,
                 with_screenshots=self._with_pictures,
+                behaviours=behaviours,
             )
         finally:
             self.browser.open_pages -= 1

@@ -1,0 +1,79 @@
+"""`PAGE_SCRIPT`: the functions with which behaviours look at a page, scroll it and measure it.
+
+They live in an isolated world (`crawler.render.chromium.isolated_world`), so the page can neither see nor replace them.
+What the page lists (panes that scroll) is bounded.
+"""
+
+PAGE_SCRIPT = r"""
+function () {
+  const MOST_PANES = 5, PANE_HEIGHT = 200, PANE_WIDTH = 300;  // pixels; a smaller pane is no list of the page
+  const find = (root, selector) =>
+    [...(root instanceof Document ? Document : DocumentFragment).prototype.querySelectorAll.call(root, selector)];
+  const trees = () => {
+    const found = [document];
+    for (const root of found)
+      for (const element of find(root, "*"))
+        if (element.shadowRoot instanceof ShadowRoot) found.push(element.shadowRoot);
+    return found;
+  };
+  const everywhere = selector => trees().flatMap(root => find(root, selector));
+  const notices = what => !window.dispatchEvent(new Event("thresher-" + what, {cancelable: true}));
+  const twoFrames = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+
+  const scrolls = element => {
+    if (element.scrollHeight < element.clientHeight + 50) return false;
+    if (element.clientHeight < PANE_HEIGHT || element.clientWidth < PANE_WIDTH) return false;
+    return ["auto", "scroll", "overlay"].includes(getComputedStyle(element).overflowY) &&
+      !element.closest("pre, code, textarea, select");
+  };
+  const panes = () => {
+    const page = document.scrollingElement || document.documentElement;
+    const inner = everywhere("main, div, section, article, ul, ol, table, tbody, [role=feed]")
+      .filter(element => element !== page && scrolls(element));
+    return [page, ...inner.slice(0, MOST_PANES)];
+  };
+  const heightOf = pane => pane === document.scrollingElement ? innerHeight : pane.clientHeight;
+  const isAtEnd = pane => pane.scrollTop + heightOf(pane) >= pane.scrollHeight - 2;
+  const isTall = pane => pane.scrollHeight > heightOf(pane) + 2;
+  const to = (pane, top) => {
+    pane.scrollTo({top, behavior: "instant"});
+    // A pane that cannot scroll gets the event alone, as when a reader turns the wheel at its end.
+    if (!isTall(pane)) (pane === document.scrollingElement ? document : pane)
+      .dispatchEvent(new Event("scroll", {bubbles: pane === document.scrollingElement}));
+  };
+
+  globalThis.behaviours = {
+    look() {
+      const view = notices("view"), scroll = notices("scroll");
+      return {view, scroll, isTall: (view || scroll) && panes().some(isTall)};
+    },
+    measure() {
+      const all = trees();
+      return {
+        elements: all.reduce((sum, root) => sum + find(root, "*").length, 0),
+        height: panes().reduce((sum, pane) => sum + pane.scrollHeight, 0),
+      };
+    },
+    async leaveEnd() {
+      for (const pane of panes()) to(pane, 0);
+      await twoFrames();
+    },
+    async scrollToEnd() {
+      const all = panes(), moves = all.some(pane => !isAtEnd(pane));
+      for (const pane of all) to(pane, pane.scrollHeight);
+      await twoFrames();
+      return moves;
+    },
+    async scrollOn() {
+      const all = panes().filter(pane => !isAtEnd(pane));
+      for (const pane of all) to(pane, pane.scrollTop + heightOf(pane));
+      if (all.length) await twoFrames();
+      return all.length > 0;
+    },
+    scrollToTop() {
+      for (const pane of panes()) if (pane.scrollTop) to(pane, 0);
+    },
+  };
+}
+"""
+CALL = "function (name, ...values) { return behaviours[name](...values); }"
