@@ -10,6 +10,7 @@
 4. If a page is rendered, its host is released after that, because the page's own requests go to the same host.
 5. Another process (`crawler.page_process`) reads a page that may take long, and a page or robots.txt that may have
    killed a worker before. Whole bodies are decoded only there; here only as much as shows that a body is long.
+6. A page at a host with a login goes back if the login has ended (`crawler.sessions.session_pool`).
 """
 
 import asyncio
@@ -68,6 +69,8 @@ from thresher.storage.warc.payload import TOO_LONG, decode_content
 
 if TYPE_CHECKING:
     from thresher.crawler.render.renderer import Renderer  # Playwright is there only where pages are rendered
+    from thresher.crawler.sessions.session_pool import SessionPool  # only crawls with a login import it
+    from thresher.crawler.wire.session import Session
 
 LOGGER = logging.getLogger(__name__)
 
@@ -105,6 +108,7 @@ class LeaseHandler:
         decode_budget: DecodeBudget,
         options: PageOptions = DEFAULT_OPTIONS,
         page_process: PageProcess | None = None,
+        sessions: "SessionPool | None" = None,
     ) -> None:
         """`options` are the crawl's, without its policy, which an operator may change (`Frontier.crawl`)."""
         self.crawl, self.worker = crawl, worker
@@ -117,6 +121,7 @@ class LeaseHandler:
         self._client, self._address_limiter, self._renderer = client, address_limiter, renderer
         self._activity = activity
         self._options, self._page_process = options, page_process or PageProcess()
+        self._sessions = sessions
         # In their order, not that of addresses in memory, so that a simulated run is always the same.
         self._open_fetches: dict[asyncio.Timeout, None] = {}
 
@@ -180,13 +185,19 @@ class LeaseHandler:
         exchange: Capture | FetchFailure | RobotsFetch | Postponement | None = None
         judgement = rendered = None
         failure: ReadingFailure | None = None
+        sessions = self._sessions
+        session = None if sessions is None else sessions.session(lease.url.host)
         try:
             with failure_boundary(READING_STEP):
-                exchange = await self._request(lease, extra_headers)
+                exchange = await self._request(lease, extra_headers, session)
+                if sessions and session and isinstance(exchange, Capture):
+                    exchange = await sessions.checked(session, exchange)
                 if isinstance(exchange, Capture):
                     judgement = judge_capture(exchange, lease.attempt)
                     if self._renderer is not None:
-                        rendered = await self._renderer.render_page(lease, exchange)
+                        rendered = await self._renderer.render_page(lease, exchange, session)
+                    if sessions and session and rendered:
+                        exchange = await sessions.checked_page(session, exchange, rendered)
         except ReadingFailure as raised:
             failure = raised
         match exchange:
@@ -200,15 +211,20 @@ class LeaseHandler:
         return FetchResult(result=exchange, judgement=judgement, rendered=rendered, reading_failure=failure)
 
     async def _request(
-        self, lease: Lease, extra_headers: Sequence[tuple[str, str]]
+        self, lease: Lease, extra_headers: Sequence[tuple[str, str]], session: "Session | None"
     ) -> Capture | FetchFailure | RobotsFetch | Postponement:
         if lease.kind is Kind.ROBOTS:
             return await fetch_robots(self._client, lease, self._address_limiter, self._read_robots)
+        if session is None and self._sessions is not None and self._sessions.has_session(lease.url.host):
+            await self._sessions.pause(lease.url.host)
+            return Postponement(wait_ms=0)
         if lease.state.cookies:
             self._client.add_cookies(lease.state.cookies)
         conditions = conditional_headers(lease.state) if lease.state.has_capture else ()
         headers = (*conditions, *extra_headers)  # the headers of a user's spider override the conditions
-        return await self._client.get(lease.url, self._address_limiter.acquire_for(lease), headers=headers)
+        return await self._client.get(
+            lease.url, self._address_limiter.acquire_for(lease), headers=headers, session=session
+        )
 
     def stop(self, error: BaseException) -> None:
         """Lease nothing more. The worker raises the first error when everything has ended."""

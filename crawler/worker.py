@@ -50,6 +50,7 @@ from thresher.storage.crawllog.log_writer import CrawlLogWriter
 
 if TYPE_CHECKING:
     from thresher.crawler.render.renderer import Renderer
+    from thresher.crawler.sessions.session_pool import SessionPool
 
 SETTLING_MS = 60_000
 """Milliseconds that a lease lasts beyond its exchange: time to settle it."""
@@ -138,6 +139,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
     decode_budget = DecodeBudget()
     fetchers = SubresourceFetchers(frontier, client, address_limiter, decode_budget=decode_budget)
     renderer = _renderer(config, frontier, fetchers)
+    sessions = _sessions(config, frontier, system)
     identified += [client, *([renderer] if renderer else [])]
     uplink = Uplink(client, frontier.origins.responsive, heartbeat.send_now, clock=system.clock)
     await heartbeat.send()
@@ -158,6 +160,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
             activity,
             renderer,
             decode_budget,
+            sessions,
         )
     finally:
         for task in background:
@@ -188,6 +191,7 @@ async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
     activity: Activity,
     renderer: "Renderer | None",
     decode_budget: DecodeBudget,
+    sessions: "SessionPool | None",
 ) -> bool:
     """Return whether the user's spider has closed the crawl."""
     lease_ms = (
@@ -207,6 +211,7 @@ async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
         settings=config.scheduling,
         lease_ms=lambda: lease_ms + frontier.crawl.settings.min_delay_ms * 2 * MAX_EXCHANGES,
         reads_sitemaps=config.reading.sitemaps and config.spider is None,
+        is_barred=None if sessions is None else sessions.is_barred,
         clock=system.clock,
     )
     rotation = Rotation(
@@ -241,6 +246,7 @@ async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
         decode_budget=decode_budget,
         options=PageOptions(obey=config.reading.obey, cookies=config.wire.cookies),
         page_process=system.page_process(),
+        sessions=sessions,
     )
     is_closed_early = False
     watching = asyncio.create_task(_abort_on_expiry(lease_handler, heartbeat))
@@ -296,6 +302,14 @@ def _renderer(config: WorkerConfig, frontier: Frontier, fetchers: SubresourceFet
     return Renderer(
         fetchers, settings=config.rendering, wire=config.wire, user_agent=_user_agent(config, frontier)
     )
+
+
+def _sessions(config: WorkerConfig, frontier: Frontier, system: System) -> "SessionPool | None":
+    if not config.logins:
+        return None
+    from thresher.crawler.sessions.session_pool import SessionPool  # noqa: PLC0415 - only crawls with a login need it
+
+    return SessionPool(config.logins, hold=frontier.operator.hold, clock=lambda: system.clock_ms() / 1000)
 
 
 def _install_signal_handlers(scheduler: Scheduler) -> None:

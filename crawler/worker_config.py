@@ -12,6 +12,7 @@ from thresher.crawler.archive_settings import ArchiveSettings
 from thresher.crawler.reading.reading_settings import ReadingSettings
 from thresher.crawler.render.render_settings import RenderSettings
 from thresher.crawler.scheduling.scheduling_settings import SchedulingSettings
+from thresher.crawler.sessions.session_settings import HostLogin
 from thresher.crawler.spiders import SpiderSpec
 from thresher.crawler.wire_settings import WireSettings
 from thresher.storage.store import Store
@@ -38,6 +39,8 @@ class WorkerConfig:
     user_agent: str = ""
     """If empty: `thresher/VERSION (+contact)`, with the contact of the crawl."""
     wire: WireSettings = field(default_factory=WireSettings)
+    logins: tuple[HostLogin, ...] = ()
+    """The hosts at which the crawl is logged in. The worker reads the profiles and their key itself."""
     scheduling: SchedulingSettings = field(default_factory=SchedulingSettings)
     reading: ReadingSettings = field(default_factory=ReadingSettings)
     rendering: RenderSettings = field(default_factory=RenderSettings)

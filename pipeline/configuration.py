@@ -22,6 +22,7 @@ from thresher.core.settings import Conversion, Key, Size, rule
 from thresher.crawler.archive_settings import ArchiveSettings
 from thresher.crawler.reading.reading_settings import ReadingSettings
 from thresher.crawler.render.render_settings import RenderSettings
+from thresher.crawler.sessions.session_settings import SessionSettings
 from thresher.crawler.wire_settings import WireSettings
 from thresher.extract.engines.page_engine import MARKDOWN, EngineName
 from thresher.extract.rights import OBEYABLE
@@ -136,6 +137,7 @@ class CrawlerConfig:
 
     pace: PaceSettings = field(default_factory=PaceSettings)
     wire: WireSettings = field(default_factory=WireSettings)
+    sessions: SessionSettings = field(default_factory=SessionSettings)
     budgets: BudgetSettings = field(default_factory=BudgetSettings)
     policy: PolicySettings = field(default_factory=PolicySettings)
     reading: ReadingSettings = field(default_factory=ReadingSettings)

@@ -33,6 +33,7 @@ from thresher.crawler.connectivity.failure_attribution import (
 from thresher.crawler.wire import Acquire, FailureReason, FetchFailure, Postponement, acquire_at_once
 from thresher.crawler.wire.client import Client
 from thresher.crawler.wire.http.request import HeaderList
+from thresher.crawler.wire.session import Session
 from thresher.frontier import Outage, canonicalize
 from thresher.frontier.urls.scope import registered_domain
 
@@ -127,12 +128,13 @@ class Uplink:
         *,
         headers: HeaderList = (),
         max_body: int | None = None,
+        session: Session | None = None,
     ) -> Capture | FetchFailure | Postponement:
         """Request a URL, as `Client.get` does. Return a `Postponement` also if no response came and the host is not to
         blame.
         """
         started_at = self._clock()
-        found = await self._client.get(url, acquire, headers=headers, max_body=max_body)
+        found = await self._client.get(url, acquire, headers=headers, max_body=max_body, session=session)
         if isinstance(found, Postponement):
             return found
         if isinstance(found, Capture) or found.symptom == "answered":

@@ -106,6 +106,8 @@ BLOCK_PAGE = Judgement(outcome=Outcome.RETRY, reason="block_page", fault=Fault.B
 """Something between us and the host answered that we must stay away, or prove that we are human."""
 
 
+LOGIN_ADDRESS = Judgement(outcome=Outcome.REFUSED, reason="login_address")
+"""The URL logs in or out, at a host with a session (`crawler.sessions.login_end`)."""
 NO_RECORD = Judgement(outcome=Outcome.FAILED, reason="no_record")
 """The exchange cannot be written as a record (`storage.warc.validator`): a fault of ours, and the same every time."""
 PARSER_CRASH = Judgement(outcome=Outcome.FAILED, reason="parser_crash")

@@ -132,7 +132,6 @@ def encode_report(rendered: RenderedPage) -> bytes:
     """Return the block of the report's record."""
     lines = [
         ("rendering", rendered.report.problem or "done"),
-        *_behaviour_lines(rendered.report.behaviours),
         ("browser", rendered.browser),
         ("elapsed-ms", str(rendered.elapsed_ms)),
         ("parts", str(len(rendered.subresources))),
@@ -142,6 +141,7 @@ def encode_report(rendered: RenderedPage) -> bytes:
             for each in rendered.screenshots
         ),
         *([] if rendered.page_height is None else [("page-height", str(rendered.page_height))]),
+        *_behaviour_lines(rendered.report.behaviours),
         *(("outlink", url) for url in rendered.report.navigations),
     ]
     return "".join(f"{name}: {' '.join(value.split())}\r\n" for name, value in lines).encode(errors="replace")

@@ -20,6 +20,7 @@ from thresher.crawler.render.render_settings import RenderSettings
 from thresher.crawler.render.tab import BrowserGoneError, render
 from thresher.crawler.subresources.fetchers import SubresourceFetchers
 from thresher.crawler.wire import WireSettings, utc_ms
+from thresher.crawler.wire.session import Session
 from thresher.frontier import Lease
 from thresher.storage.warc.payload import decode_content
 from thresher.storage.warc.records import mime_of
@@ -56,14 +57,18 @@ class Renderer:
         """
         self._browser = await self._start_browser()
 
-    async def render_page(self, lease: Lease, capture: Capture) -> RenderedPage | None:
-        """Return what a browser makes of a captured page; None if the page is not to be rendered."""
+    async def render_page(
+        self, lease: Lease, capture: Capture, session: Session | None = None
+    ) -> RenderedPage | None:
+        """Return what a browser makes of a captured page; None if the page is not to be rendered. `session` is the
+        login that the page was captured under.
+        """
         if not self._should_render(capture):
             return None
         async with self._tabs:
             for _ in range(2):
                 try:
-                    return await self._render(lease, capture)
+                    return await self._render(lease, capture, session)
                 except BrowserGoneError:
                     continue
             return _crashed_page(capture)
@@ -84,20 +89,21 @@ class Renderer:
         body, _ = decode_content(capture.payload, capture.header("content-encoding") or "", SNIFF_BYTES)
         return render_need(body) is not None
 
-    async def _render(self, lease: Lease, capture: Capture) -> RenderedPage:
+    async def _render(self, lease: Lease, capture: Capture, session: Session | None) -> RenderedPage:
         browser = await self._acquire_browser()
         deadline = asyncio.get_running_loop().time() + self._wire.timeout
-        fetcher = self._fetchers.fetcher(lease, capture, deadline=deadline)
+        fetcher = self._fetchers.fetcher(lease, capture, deadline=deadline, session=session)
         try:
             return await render(
                 browser,
                 capture,
                 fetcher,
-                user_agent=self.user_agent,
+                user_agent=(session and session.user_agent) or self.user_agent,
                 deadline=deadline,
                 max_bytes=self._wire.max_body,
                 with_screenshots=self._settings.screenshot,
                 behaviours=self._settings.behaviours_of(capture.url.host),
+                session=session,
             )
         finally:
             browser.open_pages -= 1

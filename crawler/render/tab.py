@@ -1,8 +1,8 @@
 """`render`: one page in one tab, from the archived response to the DOM that its scripts made of it.
 
-1. Each page has a fresh context: no cookie, cache or storage of another page. Its first document is the archived
-   response, which is not requested again. Every other request goes to `crawler.render.intercept`, and from there to
-   `crawler.subresources.subresource_fetcher` or nowhere.
+1. Each page has a fresh context: no cookie, cache or storage of another page. Only a page under a session has the
+   session's cookies and storage. Its first document is the archived response, which is not requested again. Every other
+   request goes to `crawler.render.intercept`, and from there to `crawler.subresources.subresource_fetcher` or nowhere.
 2. The page's clock is virtual (`crawler.render.page_clock`). At the page's deadline (in real time) its scripts are
    stopped, and the DOM is taken as it is.
 3. The DOM is read as a reader sees it (`crawler.render.chromium.dom`), up to a length.
@@ -49,6 +49,7 @@ from thresher.crawler.render.page_clock import PageClock, wait_until_done
 from thresher.crawler.render.screenshots import VIEW, WINDOW, take_screenshots
 from thresher.crawler.subresources import request_rules
 from thresher.crawler.subresources.subresource_fetcher import SubresourceFetcher
+from thresher.crawler.wire.session import Session
 
 GRACE_S = 3.0
 """Seconds beyond its deadline in which a tab must deliver its DOM; it has the same time again to close."""
@@ -75,6 +76,7 @@ async def render(  # noqa: PLR0913 - one page, and how it is rendered
     max_bytes: int,
     with_screenshots: bool = False,
     behaviours: Collection[BehaviourName] = (),
+    session: Session | None = None,
 ) -> RenderedPage:
     """Return the rendering of a captured page. `deadline` is by the event loop's clock; `max_bytes` bounds the DOM.
 
@@ -88,6 +90,7 @@ async def render(  # noqa: PLR0913 - one page, and how it is rendered
         max_bytes=max_bytes,
         with_screenshots=with_screenshots,
         behaviours=behaviours,
+        session=session,
     )
     started_ms, started_at = time.time_ns() // 1_000_000, time.monotonic()
     problem = await tab.run(user_agent)
@@ -119,9 +122,11 @@ class _Tab:
         max_bytes: int,
         with_screenshots: bool,
         behaviours: Collection[BehaviourName],
+        session: Session | None,
     ) -> None:
         self._browser, self._capture, self._fetcher = browser, capture, fetcher
         self._deadline, self._max_bytes = deadline, max_bytes
+        self._session = session
         self._page: Page | None = None
         self._with_screenshots = with_screenshots
         self._behaviours = behaviours
@@ -168,6 +173,7 @@ class _Tab:
                     accept_downloads=False,
                     locale="en-US",
                     viewport=VIEW if self._with_screenshots else WINDOW,
+                    storage_state=None if self._session is None else self._session.browser_state(),
                 )
                 return await self._render_in(context)
         except TimeoutError:

@@ -25,12 +25,12 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 
-from thresher.core import Failure, failure_boundary
+from thresher.core import Failure, Url, failure_boundary
 from thresher.core.tracing import root_span
 from thresher.crawler.connectivity.uplink import Uplink
 from thresher.crawler.gate_monitor import POLL_INTERVAL_S, GateMonitor
 from thresher.crawler.machine.heartbeat import Heartbeat
-from thresher.crawler.reading.outcome import READING_FAILED, READING_STEP, Judgement
+from thresher.crawler.reading.outcome import LOGIN_ADDRESS, READING_FAILED, READING_STEP, Judgement
 from thresher.crawler.reading.sitemap_discoveries import robots_sitemaps
 from thresher.crawler.robots.robots_txt import RobotsCache
 from thresher.crawler.scheduling.lease_queue import EndedExchanges, LeaseQueue
@@ -61,17 +61,19 @@ class Scheduler:
         settings: SchedulingSettings,
         lease_ms: Callable[[], int],
         reads_sitemaps: bool,
+        is_barred: Callable[[Url], bool] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`lease_ms` returns for how many milliseconds a lease lasts that is granted now. `reads_sitemaps` adds the
-        sitemaps that robots.txt files name. `clock` runs as the event loop's does; `settings.max_time_s` counts from
-        now.
+        sitemaps that robots.txt files name. `is_barred` says which URLs would log in or out at a host with a session.
+        `clock` runs as the event loop's does; `settings.max_time_s` counts from now.
         """
         self._frontier, self._queue, self._gate, self._heartbeat = frontier, queue, gate, heartbeat
         self._worker, self._uplink = worker, uplink
         self._settings, self._lease_ms = settings, lease_ms
         self._stop_at = None if settings.max_time_s is None else clock() + settings.max_time_s
         self._reads_sitemaps, self._clock = reads_sitemaps, clock
+        self._is_barred = is_barred
         self._robots_cache = RobotsCache(frontier)
         self._restarts = frontier.crawl.server_restarts
         self._poll = LeasePoll()
@@ -149,6 +151,8 @@ class Scheduler:
             with failure_boundary(READING_STEP):
                 rules = await self._robots_cache.rules(lease)
                 refusal = rules.refusal(lease.url)
+                if self._is_barred is not None and self._is_barred(lease.url):
+                    refusal = LOGIN_ADDRESS
                 reads_sitemaps = self._reads_sitemaps and lease.follows_links and not lease.state.is_list
                 if reads_sitemaps and (sitemaps := rules.take_sitemaps()):
                     await self._add_sitemaps(lease, sitemaps)

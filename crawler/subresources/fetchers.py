@@ -12,6 +12,7 @@ from thresher.crawler.subresources.subresource_fetcher import HostLocks, Subreso
 from thresher.crawler.subresources.subresource_robots import SubresourceRobots
 from thresher.crawler.wire import utc_ms
 from thresher.crawler.wire.client import Client
+from thresher.crawler.wire.session import Session
 from thresher.frontier import Frontier, Lease
 
 
@@ -33,8 +34,12 @@ class SubresourceFetchers:
         self._host_locks = HostLocks()
         self._cache = SubresourceCache(utc_ms)
 
-    def fetcher(self, lease: Lease, page: Capture, *, deadline: float) -> SubresourceFetcher:
-        """Return the fetcher of a page that has just arrived. `deadline` is the page's, by the event loop's clock."""
+    def fetcher(
+        self, lease: Lease, page: Capture, *, deadline: float, session: Session | None = None
+    ) -> SubresourceFetcher:
+        """Return the fetcher of a page that has just arrived. `deadline` is the page's, by the event loop's clock.
+        `session` is the login that the page was fetched under.
+        """
         return SubresourceFetcher(
             self._client,
             page=page,
@@ -49,6 +54,7 @@ class SubresourceFetchers:
             cache=self._cache,
             decode_budget=self._decode_budget,
             deadline=deadline,
+            session=session,
         )
 
     def __repr__(self) -> str:

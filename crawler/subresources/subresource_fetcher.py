@@ -9,8 +9,9 @@
 3. The robots.txt of the subresource's own origin is obeyed (`crawler.subresources.subresource_robots`).
 4. The browser follows redirects; each hop is a request of its own.
 5. Credentials (`crawler.auth`) and cookies go to the page's own site only, and no further once a redirect has left it
-   (`crawler.subresources.same_site`). If the response to a request with credentials is not for the page's origin, the
-   request is repeated without them.
+   (`crawler.subresources.same_site`). A session (`crawler.wire.session`) holds for its host and those under it, on
+   behalf of a page under it. If the response to a request with credentials is not for the page's origin, the request is
+   repeated without them.
 6. A private network (`crawler.allow_networks`) is for pages that came from that network
    (`crawler.wire.network.address`).
 7. A page has a limited number of subresources, bytes, hops and seconds.
@@ -35,6 +36,7 @@ from thresher.crawler.subresources.subresource_cache import SHARED_KINDS, Subres
 from thresher.crawler.wire import Acquire, FetchFailure, Postponement, acquire_at_once, is_public
 from thresher.crawler.wire.client import Client
 from thresher.crawler.wire.http.request import HeaderList
+from thresher.crawler.wire.session import Session
 from thresher.frontier import InvalidUrl, canonicalize
 
 MAX_EXCHANGES = 200
@@ -122,14 +124,16 @@ class SubresourceFetcher:
         cache: SubresourceCache,
         decode_budget: DecodeBudget,
         deadline: float,
+        session: Session | None = None,
     ) -> None:
-        """`deadline` is the page's deadline, by the event loop's clock."""
+        """`deadline` is the page's deadline, by the event loop's clock. `session` is the login of the page."""
         self._client, self._origin, self._site, self._address = (
             client,
             page.url.origin,
             site(page.url),
             page.peer,
         )
+        self._session = session
         self._lease, self._host_locks, self._cache, self._deadline = lease, host_locks, cache, deadline
         self._last_request_at = deadline - RESERVED_TIME_SHARE * self._left_s()
         self._exchanges = self._bytes = 0
@@ -152,13 +156,18 @@ class SubresourceFetcher:
             url = canonicalize(request.url)
         except InvalidUrl:
             return "bad_url"
-        same_site = not self.leaves_site(request)
+        if self._session is not None and self._session.bars(url):
+            return "login_address"
+        same_site = not self.leaves_site(request) and self._is_within_session(url)
         headers = request_rules.request_headers(request.headers, with_cookies=same_site)
         allows_credentials = same_site and request.method != request_rules.PREFLIGHT
-        has_credentials = allows_credentials and self._client.has_credentials(url)
+        has_credentials = allows_credentials and (
+            self._session is not None or self._client.has_credentials(url)
+        )
         # A response that the page can influence, by headers or by its own address, is cached for its own site only.
         is_for_all = request.kind in SHARED_KINDS and not has_credentials and is_public(self._address)
-        partition = "" if is_for_all else self._site
+        # What a login shows is cached for its profile alone.
+        partition = "" if is_for_all else f"{self._site} {self._session or ''}"
         if (
             request.method == "GET"
             and (cached := self._cache.get(request.url, headers, partition)) is not None
@@ -176,6 +185,10 @@ class SubresourceFetcher:
         if request.method == "GET" and isinstance(found, Capture):
             self._cache.put(request.url, headers, found, request.kind, partition)
         return found
+
+    def _is_within_session(self, url: Url) -> bool:
+        """Return whether a request may carry credentials as far as the session of the page goes."""
+        return self._session is None or self._session.covers(url.host)
 
     def _is_repeated(self, request: SubresourceRequest) -> bool:
         # A preflight is not a repetition of its request.
@@ -197,6 +210,8 @@ class SubresourceFetcher:
                 max_body=MAX_BYTES - self._bytes,
                 timeout_s=self._left_s(),
                 with_credentials=with_credentials,
+                session=self._session if with_credentials else None,
+                is_private=self._session is not None,
                 page_address=self._address,
                 in_burst=self._lease.holds(url.host),
             )

@@ -5,7 +5,6 @@ import ssl
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from zlib import crc32
 
 from thresher.core import Capture, Url
 from thresher.core.capture import Timing, Truncation
@@ -33,17 +32,22 @@ from thresher.crawler.wire.http.request import (
 )
 from thresher.crawler.wire.limits import Limits
 from thresher.crawler.wire.network import proxy as proxies
-from thresher.crawler.wire.network.address import effective_address, is_blocked, parse_networks
+from thresher.crawler.wire.network.address import (
+    choose_addresses,
+    effective_address,
+    is_blocked,
+    parse_networks,
+)
 from thresher.crawler.wire.network.dial import ADDRESS_BLOCKED, DialedConnection, Dialer
 from thresher.crawler.wire.network.dns import MAX_CACHED_HOSTS, Resolver
 from thresher.crawler.wire.network.guard import NAME_BLOCKED, PORT_BLOCKED, is_port_allowed, is_private_name
 from thresher.crawler.wire.network.probes import Probes
 from thresher.crawler.wire.network.tls import TlsContexts
+from thresher.crawler.wire.redaction import private_message, private_request
 from thresher.crawler.wire.sent_exchange import SentExchange
+from thresher.crawler.wire.session import Session
 from thresher.crawler.wire_settings import WireSettings
 
-MAX_ADDRESSES_TRIED = 2
-"""Addresses of one host that one exchange tries at most."""
 PROXY_AUTH_REQUIRED = 407
 """RFC 9110, section 15.5.8: not the server sends it, but the proxy in front of it."""
 MAX_HTTP1_ORIGINS = 10_000
@@ -69,6 +73,9 @@ class _Exchange:
     remaining_s: float
     dns_ms: int
     with_credentials: bool
+    session: Session | None
+    is_private: bool
+    proxy: proxies.Proxy | None
     page_address: str | None
     in_burst: bool
     sent_at: float | None = None
@@ -129,6 +136,8 @@ class Client:
         max_body: int | None = None,
         timeout_s: float | None = None,
         with_credentials: bool = True,
+        session: Session | None = None,
+        is_private: bool = False,
         page_address: str | None = None,
         in_burst: bool = False,
     ) -> Capture | FetchFailure | Postponement:
@@ -138,8 +147,11 @@ class Client:
         `headers` replace our headers of the same name. `timeout_s` is the wait for the first byte, in seconds; the
         limits of the other parts follow from it (`crawler.wire.limits`). The wait for `acquire` does not count. With
         `with_credentials` false the server receives neither cookies nor the credentials of its domain, and sets no
-        cookie. `page_address` is the address of the page on whose behalf the request is sent; empty if that is unknown,
-        None if there is no such page (`crawler.wire.network.address`). `in_burst` goes into the `SentExchange`.
+        cookie. `session` is the login that the request is under: its cookies, user agent and proxy take the place of
+        the client's, if it covers the host. With a session that does not, too, and if `is_private`, nothing that
+        carries a login is in the capture (`crawler.wire.redaction`). `page_address` is the address of the page on whose
+        behalf the request is sent; empty if that is unknown, None if there is no such page
+        (`crawler.wire.network.address`). `in_burst` goes into the `SentExchange`.
         """
         limits = self._limits
         if max_body is not None or timeout_s is not None:
@@ -148,19 +160,27 @@ class Client:
                 timeout_s=limits.timeout_s if timeout_s is None else timeout_s,
             )
         started_at = time.monotonic()
+        is_private = is_private or session is not None
+        if session is not None and not (with_credentials and session.covers(url.host)):
+            session = None
         place = parse_target(url.wire)
-        found = await self._addresses(place, url.host, limits, page_address)
+        proxy = self._proxy if session is None or session.proxy is None else session.proxy
+        found = await self._addresses(place, url.host, limits, page_address, proxy)
         if isinstance(found, FetchFailure):
             return found
         elapsed_s = time.monotonic() - started_at
+        request = self._request(place, headers, method, body, session, with_credentials=with_credentials)
         exchange = _Exchange(
             url=url,
-            request=self._request(place, headers, method, body, with_credentials=with_credentials),
+            request=private_request(request) if is_private else request,
             limits=limits,
             acquire=acquire,
             remaining_s=limits.total_s - elapsed_s,
             dns_ms=round(elapsed_s * 1000),
             with_credentials=with_credentials,
+            session=session,
+            is_private=is_private,
+            proxy=proxy,
             page_address=page_address,
             in_burst=in_burst,
         )
@@ -170,7 +190,7 @@ class Client:
             result = await self._send_on_pooled(exchange, found)
         finally:
             self._report_exchange(exchange)
-        if isinstance(result, Capture) and result.status == PROXY_AUTH_REQUIRED and self._speaks_for(place):
+        if isinstance(result, Capture) and result.status == PROXY_AUTH_REQUIRED and _speaks_for(proxy, place):
             return FetchFailure(reason="proxy", detail="the proxy wants a password (407)", symptom="no_proxy")
         return result
 
@@ -208,22 +228,22 @@ class Client:
         await asyncio.sleep(0)  # lets the transports close
 
     async def _addresses(
-        self, place: Target, host: str, limits: Limits, page_address: str | None
+        self, place: Target, host: str, limits: Limits, page_address: str | None, proxy: proxies.Proxy | None
     ) -> list[str] | FetchFailure:
         """Return the addresses of a host to try: the same ones for the same DNS answer, whoever the caller is."""
         found = await self._resolver.addresses(place.host, limits.dns_s)
         if isinstance(found, FetchFailure):
-            by_proxy = self._proxy is not None and self._proxy.resolves_names
+            by_proxy = proxy is not None and proxy.resolves_names
             return self._resolve_by_proxy(place) if by_proxy else found
         reached = [one for one in found if not is_blocked(one, self._allow, page_address)]
         if not reached:
             return ADDRESS_BLOCKED
-        chosen = _choose_addresses(
+        chosen = choose_addresses(
             [one for one in reached if is_port_allowed(place.port, one, self._allow)], host
         )
         if not chosen:
             return PORT_BLOCKED
-        if self._proxy is not None and self._proxy.resolves_names:
+        if proxy is not None and proxy.resolves_names:
             return chosen[:1]
         return chosen[::-1] if host in self._unreached else chosen
 
@@ -234,12 +254,21 @@ class Client:
         return [place.host] if is_port_allowed(place.port, place.host, self._allow) else PORT_BLOCKED
 
     def _request(
-        self, place: Target, headers: HeaderList, method: str, body: bytes, *, with_credentials: bool
+        self,
+        place: Target,
+        headers: HeaderList,
+        method: str,
+        body: bytes,
+        session: Session | None,
+        *,
+        with_credentials: bool,
     ) -> Request:
-        ours: HeaderList = common_headers(self.user_agent)
+        ours: HeaderList = common_headers((session and session.user_agent) or self.user_agent)
         if not with_credentials:
             return build_request(place, ours, headers, method=method, body=body)
-        if self._cookies is not None and (cookie_header := self._cookies.header(place)):
+        if session is not None:
+            headers = session.request_headers(place, headers)
+        elif self._cookies is not None and (cookie_header := self._cookies.header(place)):
             ours = (*ours, ("Cookie", cookie_header))
         secret = headers_for(place, self._credentials) if self._credentials else ()
         return build_request(place, ours, headers, secret, method=method, body=body)
@@ -297,11 +326,11 @@ class Client:
         """Open a connection. Its time counts, except the wait for the fallback's turn."""
         place = exchange.request.target
         proxy = None
-        if self._proxy is not None:
-            where = await self._resolver.addresses(self._proxy.host, exchange.limits.dns_s)
+        if exchange.proxy is not None:
+            where = await self._resolver.addresses(exchange.proxy.host, exchange.limits.dns_s)
             if isinstance(where, FetchFailure):
-                return proxies.proxy_failure(self._proxy, where)
-            proxy = (self._proxy, where[0])
+                return proxies.proxy_failure(exchange.proxy, where)
+            proxy = (exchange.proxy, where[0])
         dial = Dialer(
             allow=self._allow,
             limits=exchange.limits,
@@ -351,8 +380,11 @@ class Client:
         if message is None:
             return result
         exchange.bytes_received += len(message.response)
-        if self._cookies is not None and exchange.with_credentials:
-            self._cookies.store(exchange.request.target, message.headers)
+        jar = self._cookies if exchange.session is None else exchange.session.cookies
+        if jar is not None and exchange.with_credentials:
+            jar.store(exchange.request.target, message.headers)
+        if exchange.is_private:
+            message = private_message(message)
         return Capture(
             url=exchange.url,
             request=result.request,
@@ -378,33 +410,18 @@ class Client:
     def _fetch_failure(self, exchange: _Exchange, result: ExchangeResult) -> FetchFailure:
         """Return the failure of an exchange without a response."""
         reason, symptom = _FAILURE_MEANINGS.get(result.failure, ("protocol", "answered"))
-        if self._speaks_for(exchange.request.target) and result.first_byte_ms is None:
+        if _speaks_for(exchange.proxy, exchange.request.target) and result.first_byte_ms is None:
             symptom = "mute_proxy"
         return FetchFailure(reason=reason, detail=result.detail or "no response", symptom=symptom)
 
-    def _speaks_for(self, place: Target) -> bool:
-        """Return whether the proxy, and not the server, answers on the connection."""
-        return self._proxy is not None and self._proxy.resolves_names and place.scheme == "http"
-
     def _key(self, exchange: _Exchange, address: str) -> Hashable:
         place = exchange.request.target
-        return (place.scheme, place.host, place.port, effective_address(address))
+        return (place.scheme, place.host, place.port, effective_address(address), exchange.session)
 
 
-def _choose_addresses(addresses: list[str], host: str) -> list[str]:
-    """Return two of the addresses, IPv4 first. Hosts that share many are spread over them, and each host keeps
-    its own.
-    """
-    if len(addresses) == 1:
-        return addresses
-    families = ([one for one in addresses if ":" not in one], [one for one in addresses if ":" in one])
-    turn = crc32(host.encode())
-    for family in families:
-        family.sort()
-        first = turn % max(len(family), 1)
-        family[:] = family[first:] + family[:first]
-    four, six = families
-    return [*four[:1], *six[:1], *four[1:], *six[1:]][:MAX_ADDRESSES_TRIED]
+def _speaks_for(proxy: proxies.Proxy | None, place: Target) -> bool:
+    """Return whether the proxy, and not the server, answers on the connection."""
+    return proxy is not None and proxy.resolves_names and place.scheme == "http"
 
 
 def _truncation(result: ExchangeResult) -> Truncation | None:

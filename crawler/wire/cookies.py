@@ -1,4 +1,4 @@
-"""`CookieJar`: cookies that servers set, within RFC 6265. Bounded, in memory, off by default.
+"""`CookieJar`: cookies that servers set, or that a login brought, within RFC 6265. Bounded, in memory, off by default.
 
 1. A cookie goes back to the host that set it, or to the domain that it names. That domain must contain the host, and
    must not be above the host's registered domain. Path, `Secure`, `Max-Age`, `Expires` and the prefixes `__Secure-` and
@@ -8,8 +8,8 @@
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
@@ -25,14 +25,20 @@ _Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Cookie:
+class Cookie:
+    """One cookie, and where it goes."""
+
     name: str
-    value: str
+    value: str = field(repr=False)
     domain: str
     only_host: bool
+    """Whether the hosts under the domain do not receive it."""
     path: str
     secure: bool
     expires_at: float | None
+    """Seconds since the epoch; None if it lasts as long as the jar."""
+    http_only: bool = False
+    """Whether scripts may not read it."""
 
 
 class CookieJar:
@@ -40,7 +46,7 @@ class CookieJar:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._domains: OrderedDict[str, OrderedDict[_Key, _Cookie]] = OrderedDict()
+        self._domains: OrderedDict[str, OrderedDict[_Key, Cookie]] = OrderedDict()
 
     def header(self, target: Target) -> str:
         """Return the value of a request's Cookie header; empty if there are no cookies for it."""
@@ -62,11 +68,28 @@ class CookieJar:
             if name.lower() == "set-cookie" and len(value) <= 2 * MAX_COOKIE_BYTES:
                 self._set(target, value, new_only)
 
+    def add(self, cookie: Cookie, host: str) -> None:
+        """Store a cookie that no response has set here. Ignore one that neither `host` nor a host under it would send,
+        and one that no request can have.
+        """
+        is_sendable = not any(ord(each) < 0x20 or each == ";" for each in cookie.name + cookie.value)
+        is_above = not cookie.only_host and _may_set_domain(cookie.domain, host)
+        if is_sendable and (is_above or cookie.domain == host or cookie.domain.endswith(f".{host}")):
+            self._put(_jar_domain(cookie.domain), cookie)
+
+    def __iter__(self) -> Iterator[Cookie]:
+        """Yield every cookie that has not expired."""
+        now = self._clock()
+        for jar in self._domains.values():
+            yield from (one for one in jar.values() if one.expires_at is None or one.expires_at > now)
+
     def _set(self, target: Target, text: str, new_only: bool) -> None:
         cookie = _parsed(target, text, self._clock())
-        if cookie is None:
-            return
-        jar = self._domains.setdefault(_jar_domain(target.host), OrderedDict())
+        if cookie is not None:
+            self._put(_jar_domain(target.host), cookie, new_only)
+
+    def _put(self, domain: str, cookie: Cookie, new_only: bool = False) -> None:
+        jar = self._domains.setdefault(domain, OrderedDict())
         key = (cookie.domain, cookie.path, cookie.name)
         if new_only and key in jar:
             return
@@ -82,7 +105,7 @@ class CookieJar:
         return f"<cookies of {len(self._domains)} domains>"
 
 
-def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
+def _parsed(target: Target, text: str, now: float) -> Cookie | None:
     """Return the cookie of one Set-Cookie header by RFC 6265, sections 5.2 and 5.3; None if it must not be stored."""
     pair, *attributes = text.split(";")
     name, equals, value = pair.partition("=")
@@ -108,7 +131,7 @@ def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
         return None
     if name.lower().startswith("__host-") and not (secure and not domain and path == "/"):
         return None
-    return _Cookie(
+    return Cookie(
         name=name,
         value=value,
         domain=domain or target.host,
@@ -116,6 +139,7 @@ def _parsed(target: Target, text: str, now: float) -> _Cookie | None:
         path=path if path.startswith("/") else _default_path(target.path),
         secure=secure,
         expires_at=_expiry_time(fields, now),
+        http_only="httponly" in fields,
     )
 
 
@@ -138,7 +162,7 @@ def _may_set_domain(domain: str, host: str) -> bool:
     return within and host.endswith(f".{domain}") and not is_address(host)
 
 
-def _fits(cookie: _Cookie, target: Target) -> bool:
+def _fits(cookie: Cookie, target: Target) -> bool:
     if cookie.secure and target.scheme != "https":
         return False
     if target.host != cookie.domain and (cookie.only_host or not target.host.endswith(f".{cookie.domain}")):

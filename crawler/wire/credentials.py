@@ -3,7 +3,7 @@
 1. They are for that host and the hosts under it; of two domains that match, the longer name counts. They are sent over
    https only, unless `http = true` says that others may read them on the way.
 2. A value `env:NAME` is the value of that environment variable, so that a configuration file need not hold secrets.
-3. The archive has `redacted` in their place (`crawler.wire.http.request`), and no log or `repr` shows them.
+3. They are not archived (`crawler.wire.http.request`), and no log or `repr` shows them.
 """
 
 import base64

@@ -12,11 +12,11 @@ class MemoryOperator:
     def __init__(self, crawl: MemoryCrawl) -> None:
         self._crawl = crawl
 
-    async def hold(self, host: str, ms: int) -> bool:
+    async def hold(self, host: str, ms: int, reason: str = "operator") -> bool:
         """As `Operator.hold`."""
         known, now = self._crawl.state.hosts.get(host), self._crawl.clock()
         if known is not None:
-            known.hold(ms, now, "operator")
+            known.hold(ms, now, reason)
             known.schedule(now)
         return known is not None
 

@@ -15,13 +15,15 @@ class Operator:
     def __init__(self, crawl: Crawl) -> None:
         self._crawl = crawl
 
-    async def hold(self, host: str, ms: int) -> bool:
+    async def hold(self, host: str, ms: int, reason: str = "operator") -> bool:
         """Hold a host: let no worker request it for `ms` milliseconds, or for longer if it is held for longer already.
-        Return False if the host is unknown.
+        `reason` is `operator` or `login_ended`. Return False if the host is unknown.
         """
         return bool(
             await self._crawl.one(
-                self._crawl.partitions.call(self._crawl.partitions.of_host(host), "hold", host, max(ms, 0))
+                self._crawl.partitions.call(
+                    self._crawl.partitions.of_host(host), "hold", host, max(ms, 0), reason
+                )
             )
         )
 

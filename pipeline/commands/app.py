@@ -18,7 +18,7 @@ from thresher.pipeline.commands.frontier_hosts import hosts_command
 from thresher.pipeline.commands.ingest_command import ingest
 from thresher.pipeline.commands.log import log_command
 from thresher.pipeline.commands.options import PROJECT_VARIABLE, GroupedOptions
-from thresher.pipeline.commands.project_commands import init
+from thresher.pipeline.commands.project_commands import init, login
 from thresher.pipeline.commands.report_commands import (
     qa_command,
     report_command,
@@ -116,6 +116,7 @@ def thresher(
 
 app.command(name="init")(init)
 app.command(name="seed")(seed)
+app.command(name="login")(login)
 app.command(name="crawl")(crawl)
 app.command(name="rescrape")(rescrape)
 app.command(name="refetch")(refetch)

@@ -10,6 +10,7 @@ from thresher.core import ThresherError
 from thresher.crawler.machine.activity import SupervisorChannel
 from thresher.crawler.render.chromium.program import find_browser
 from thresher.crawler.scheduling.scheduling_settings import SchedulingSettings
+from thresher.crawler.sessions.session_settings import host_logins
 from thresher.crawler.spiders import SpiderSpec
 from thresher.crawler.worker_config import WorkerConfig
 from thresher.frontier import TakeoverError
@@ -49,6 +50,12 @@ def worker_config(
     settings = project.config.crawler
     if settings.rendering.renders and project.config.project.cluster is None:
         find_browser(settings.rendering.browser)  # a missing browser must raise before workers start
+    logins = host_logins(settings.sessions, name, project.directory)
+    if logins and project.config.project.cluster is None:
+        # Reading profiles takes modules that no other crawl needs.
+        from thresher.crawler.sessions.session_pool import require_profiles  # noqa: PLC0415
+
+        require_profiles(logins)
     archive_filter = None
     if settings.archive.archive == "kept":
         # Its language model takes a fifth of a second to import, and no other crawl needs it.
@@ -65,6 +72,7 @@ def worker_config(
             redis=address,
             store=project.store,
             wire=settings.wire,
+            logins=logins,
             scheduling=SchedulingSettings(
                 max_pages=goals.max_pages, max_requests=goals.max_requests, max_time_s=goals.max_time_s
             ),

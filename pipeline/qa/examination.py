@@ -204,11 +204,7 @@ class _Run:
 
     async def _replay(self, browser: Browser, page: ListedPage) -> ReplayedPage:
         return await replay_page(
-            browser,
-            page,
-            self._archive.find,
-            with_pictures=self._picture(page) is not None,
-            behaviours=self._archive.behaviours(page.url, page.date_ms),
+            browser, page, self._archive.find, with_pictures=self._picture(page) is not None
         )
 
     async def _result(self, examiner: Examiner, page: ListedPage, replayed: ReplayedPage) -> PageResult:

@@ -11,7 +11,7 @@
 import asyncio
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,8 +19,7 @@ from typing import Any
 from playwright.async_api import BrowserContext, CDPSession, Dialog, Download, Error, Page, ViewportSize
 
 from thresher.crawler.reading.outcome import REDIRECT_STATUSES
-from thresher.crawler.reading.rendered_page import BehaviourName, Screenshot
-from thresher.crawler.render.behaviours.behaviour_run import BehaviourRun
+from thresher.crawler.reading.rendered_page import Screenshot
 from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.browser import Browser
 from thresher.crawler.render.chromium.init_script import INIT_SCRIPT
@@ -77,15 +76,8 @@ class ReplayedPage:
     screenshots: tuple[Screenshot, ...] = ()
 
 
-async def replay_page(
-    browser: Browser,
-    page: ListedPage,
-    find: Find,
-    *,
-    with_pictures: bool,
-    behaviours: Collection[BehaviourName] = (),
-) -> ReplayedPage:
-    """Return the replay of a page, in which the behaviours act that acted in the crawl. Raise `BrowserGoneError` if the browser ended."""
+async def replay_page(browser: Browser, page: ListedPage, find: Find, *, with_pictures: bool) -> ReplayedPage:
+    """Return the replay of a page. Raise `BrowserGoneError` if the browser ended."""
     replayed = ReplayedPage()
     context: BrowserContext | None = None
     try:
@@ -96,8 +88,7 @@ async def replay_page(
                 locale="en-US",
                 viewport=VIEW if with_pictures else WINDOW,
             )
-            window = VIEW if with_pictures else WINDOW
-            await _load(context, page, find, replayed, window=window, behaviours=behaviours)
+            await _load(context, page, find, replayed, with_pictures=with_pictures)
     except TimeoutError:
         replayed.problem = TIMED_OUT
     except Error as error:
@@ -113,13 +104,7 @@ async def replay_page(
 
 
 async def _load(
-    context: BrowserContext,
-    listed: ListedPage,
-    find: Find,
-    replayed: ReplayedPage,
-    *,
-    window: ViewportSize,
-    behaviours: Collection[BehaviourName],
+    context: BrowserContext, listed: ListedPage, find: Find, replayed: ReplayedPage, *, with_pictures: bool
 ) -> None:
     await context.add_init_script(INIT_SCRIPT)
     page = await context.new_page()
@@ -130,7 +115,7 @@ async def _load(
     requests = _ReplayedRequests(listed, find, replayed)
     await requests.begin(session)
     loading = asyncio.create_task(
-        _read(page, session, requests, replayed, listed, window=window, behaviours=behaviours)
+        _read(page, session, requests, replayed, listed, window=VIEW if with_pictures else WINDOW)
     )
     crashed = asyncio.Event()
     page.on("crash", lambda _: crashed.set())
@@ -147,7 +132,7 @@ async def _load(
         await asyncio.gather(loading, crash, return_exceptions=True)
 
 
-async def _read(  # noqa: PLR0913 - a tab, and how its page was rendered
+async def _read(
     page: Page,
     session: CDPSession,
     requests: "_ReplayedRequests",
@@ -155,18 +140,18 @@ async def _read(  # noqa: PLR0913 - a tab, and how its page was rendered
     listed: ListedPage,
     *,
     window: ViewportSize,
-    behaviours: Collection[BehaviourName],
 ) -> None:
-    deadline = asyncio.get_running_loop().time() + PAGE_S
     await page.goto(listed.url, wait_until="commit", timeout=0)
     world = await create_world(session)
-    clock = PageClock(session, start_ms=listed.date_ms)
-    has_grown = await wait_until_done(
-        page, session, world, requests, clock, width=window["width"], always_tall=window is VIEW
+    await wait_until_done(
+        page,
+        session,
+        world,
+        requests,
+        PageClock(session, start_ms=listed.date_ms),
+        width=window["width"],
+        always_tall=window is VIEW,
     )
-    if behaviours:
-        run = BehaviourRun(page, session, world, requests, clock, names=behaviours, deadline=deadline)
-        await run.run(grew_in_tall_window=has_grown, width=window["width"])
     replayed.html, replayed.title = await dom.read_dom(
         session, world, requested_url=listed.url, max_bytes=MAX_DOM_BYTES, has_closed=True
     )

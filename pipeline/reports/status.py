@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from thresher.crawler.sessions.session_settings import LOGIN_ENDED
 from thresher.frontier import CrawlFigures, FleetState, Frontier, GateState, Outage, Stats
 from thresher.isolation import probe_confinement
 from thresher.pipeline.engine.quarantine import DIRECTORY
@@ -12,7 +13,7 @@ from thresher.pipeline.open_crawl import ask_project
 from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.reports.disks import disks
 from thresher.pipeline.terminal.outage_line import outage_line
-from thresher.pipeline.terminal.reasons import counted
+from thresher.pipeline.terminal.reasons import counted, describe_with_code
 from thresher.pipeline.terminal.script_lines import linkless_line, unrendered_line
 from thresher.storage.storage_id import read_storage_id
 from thresher.storage.warc.records import page_records
@@ -111,6 +112,11 @@ def _source_lines(source: Mapping[str, Any]) -> Iterator[str]:
     for key in ("linkless", "unrendered"):
         if source[key]:
             yield source[key]
+    for host in source["ended_logins"]:
+        yield (
+            f"{host} pauses, because {describe_with_code(LOGIN_ENDED)}, and then run `thresher frontier resume "
+            f"{source['name']} {host}`"
+        )
     if source["unlogged"]:
         yield f"{source['unlogged']:,} settled pages are missing in the log of the crawl; run `thresher verify`"
 
@@ -162,6 +168,8 @@ class _FrontierState:
     outages: dict[str, Outage]
     figures: CrawlFigures
     fleet: FleetState | None
+    ended_logins: list[str]
+    """The hosts that are held because their login has ended."""
 
 
 def _frontiers(
@@ -184,10 +192,18 @@ def _frontiers(
             outages=await frontier.workers.outages(),
             figures=await frontier.workers.figures(),
             fleet=await frontier.fleet.state(),
+            ended_logins=await _ended_logins(frontier)
+            if any(name in table["crawls"] for table in project.config.crawler.sessions.sessions.values())
+            else [],
         )
 
     found = ask_project(project, frontier_state)
     return {name: state for name, state in found.answers.items() if state is not None}, elsewhere, found.lost
+
+
+async def _ended_logins(frontier: Frontier) -> list[str]:
+    held = frontier.inspection.hosts(is_held=True)
+    return [host.host async for host in held if host.rest and host.rest.reason == LOGIN_ENDED]
 
 
 def wait_reason(stats: Stats, flow: GateState | None, stalls: list[int], kept: str = "") -> str:
@@ -229,6 +245,7 @@ def _source(project: OpenProject, name: str, frontiers: dict[str, _FrontierState
         "frontier": None if stats is None else {**asdict(stats), "drained": stats.is_drained},
         "linkless": "" if stats is None else linkless_line(name, stats.outcomes, stats.reasons),
         "unrendered": "" if stats is None else unrendered_line(name, stats.reasons),
+        "ended_logins": [] if found is None else found.ended_logins,
         "unlogged": 0 if stats is None else unlogged_pages(project, name, stats),
         "flow": None if flow is None else asdict(flow),
         "stalls": stalls,

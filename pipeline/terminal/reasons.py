@@ -55,6 +55,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "address_blocked": "private address, not in crawler.allow_networks",
     "name_blocked": "name of a private network, unknown to the name servers here",
     "port_blocked": "port of a service that is no web server",
+    "login_address": "an address that logs in or out, at a host with a session",
     "dropped": "barred with `thresher frontier drop`",
     "trap": "a crawler trap: it leads to nothing new",
     "host_budget": "crawler.max_pages_per_host is used up",
@@ -73,6 +74,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "busy": "the server asked to wait",
     "server": "server errors",
     "forbidden": "it refuses every page",
+    "login_ended": "its login has ended; make the profile again with `thresher login`",
     "operator": "held with `thresher frontier hold`",
     "address": "waits for the turn of its IP address, for requests of a rendered page, or for the network connection",
 }

@@ -13,13 +13,16 @@ MAX_TABS = 4
 """Pages that one browser has open at a time."""
 
 
-def find_browser(configured_path: str) -> str:
-    """Return the path of the browser. `configured_path` is the user's (`crawler.browser`), or empty.
+def find_browser(configured_path: str, *, need: str = "crawler.render") -> str:
+    """Return the path of the browser. `configured_path` is the user's (`crawler.browser`), or empty. `need` is what
+    needs it.
 
     Raise `InputError` if the browser or Playwright is not installed.
     """
     if find_spec("playwright") is None:
-        raise missing_extra("render", "crawler.render needs Playwright", 'set it to "never"')
+        raise missing_extra(
+            "render", f"{need} needs Playwright", 'set it to "never"' if need == "crawler.render" else ""
+        )
     if configured_path:
         if os.access(configured_path, os.X_OK) and Path(configured_path).is_file():
             return configured_path
@@ -30,6 +33,6 @@ def find_browser(configured_path: str) -> str:
         if path := shutil.which(name):
             return path
     raise InputError(
-        "crawler.render needs Chromium and none is found; run `apt install chromium`, "
+        f"{need} needs Chromium and none is found; run `apt install chromium`, "
         "or set crawler.browser to its path"
     )

@@ -2,8 +2,8 @@
 
 1. The target and the host are sent as the URL has them; nothing is re-encoded.
 2. A header of the caller replaces our own header of the same name. No header can hold a line break.
-3. What a configuration keeps secret goes over the wire and not into the archive: the archive has `redacted` in its
-   place. Only in this way do the archived bytes differ from the sent ones.
+3. Headers whose values are secret go over the wire and not into the archive. Only in this way do the archived bytes
+   differ from the sent ones.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,6 @@ from dataclasses import dataclass
 HeaderList = Sequence[tuple[str, str]]
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-REDACTED = "redacted"
 _CONNECTION_HEADERS = frozenset(
     {"connection", "host", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}
 )
@@ -43,7 +42,7 @@ class Request:
     headers: tuple[tuple[str, str], ...]
     """The headers that follow Host, in order."""
     secret_names: frozenset[str] = frozenset()
-    """Names, in lower case, of headers whose values are not archived."""
+    """Names, in lower case, of headers that are not archived."""
     body: bytes = b""
 
 
@@ -112,8 +111,9 @@ def wire_bytes(request: Request, *, absolute_form: bool = False, proxy_headers: 
 def archive_bytes(request: Request, *, absolute_form: bool = False, header_case: str = "") -> bytes:
     """Return the bytes for the archive. `header_case` is `lower` if the wire had the names in lower case (h2)."""
     headers = [
-        (name.lower() if header_case else name, REDACTED if name.lower() in request.secret_names else value)
+        (name.lower() if header_case else name, value)
         for name, value in request.headers
+        if name.lower() not in request.secret_names
     ]
     return _text(request, headers, absolute_form=absolute_form, host="host" if header_case else "Host")
 

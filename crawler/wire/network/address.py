@@ -22,11 +22,14 @@ from ipaddress import (
     ip_address,
     ip_network,
 )
+from zlib import crc32
 
 from thresher.core import InputError
 from thresher.core.standards.ip_address import is_special, mapped_address
 
 Network = IPv4Network | IPv6Network
+MAX_ADDRESSES_TRIED = 2
+"""Addresses of one host that one exchange tries at most."""
 
 _NAT64 = IPv6Network("64:ff9b::/96")
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
@@ -110,6 +113,22 @@ def effective_address(text: str) -> str:
     """
     address = _address(text)
     return text if address is None else str(_effective_address(address))
+
+
+def choose_addresses(addresses: list[str], host: str) -> list[str]:
+    """Return two of the addresses, IPv4 first. Hosts that share many are spread over them, and each host keeps
+    its own.
+    """
+    if len(addresses) == 1:
+        return addresses
+    families = ([one for one in addresses if ":" not in one], [one for one in addresses if ":" in one])
+    turn = crc32(host.encode())
+    for family in families:
+        family.sort()
+        first = turn % max(len(family), 1)
+        family[:] = family[first:] + family[:first]
+    four, six = families
+    return [*four[:1], *six[:1], *four[1:], *six[1:]][:MAX_ADDRESSES_TRIED]
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:

@@ -7,7 +7,7 @@ local TURNS = 4294967296 -- more than the entries taken from a back while a segm
 local RESTS = {
   'dns', 'connect', 'reset', 'timeout', 'tls', 'dns_timeout', 'refused', 'unreachable', 'timeout_connect', 'timeout_first_byte',
   'timeout_tls', 'tls_expired', 'tls_self_signed', 'tls_wrong_host', 'busy', 'server', 'forbidden', 'status_403', 'status_429',
-  'status_503', 'block_page', 'robots_unreachable', 'address', 'operator',
+  'status_503', 'block_page', 'robots_unreachable', 'address', 'operator', 'login_ended',
 }
 local FAULT_KINDS, KINDS_END = 5, 14 -- the last code that is a fault; the last that is the kind of a fault
 local REST_CODES = {}

@@ -10,7 +10,7 @@ verb('hold', function(keys, args)
     wake_origins(c, h)
     unready(c, h)
   else
-    hold(c, h, ms, REST_CODES.operator)
+    hold(c, h, ms, REST_CODES[args[3]] or REST_CODES.operator)
   end
   settle_host(c, h)
   close(c)

@@ -141,7 +141,7 @@ async def test_the_archive_contains_no_secret(client, monkeypatch):
     async with Server({"/": page("x")}).serve() as server, client(auth=AUTH) as http_client:
         found = await http_client.get(canonicalize(server.url), headers=[("Authorization", "mine")])
     assert b"\r\nauthorization: Bearer secret\r\n" in server.requests[0]
-    assert found.request == server.requests[0].replace(b"Bearer secret", b"redacted")
+    assert found.request == server.requests[0].replace(b"authorization: Bearer secret\r\n", b"")
 
 
 @pytest.mark.parametrize(
