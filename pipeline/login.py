@@ -73,9 +73,10 @@ class SavedLogin:
     def lines(self) -> list[str]:
         """What people learn of it: the setting that uses it among others."""
         made = f"made the key {self.new_key}: keep a copy of it apart from {self.path.parent}"
+        cookies = "1 cookie" if self.cookies == 1 else f"{self.cookies} cookies"
         return [
             *([made] if self.new_key is not None else []),
-            f"{self.path}: saved the login at {self.host}, with {self.cookies} {'cookie' if self.cookies == 1 else 'cookies'}; to crawl with it, set",
+            f"{self.path}: saved the login at {self.host}, with {cookies}; to crawl with it, set",
             f'  [crawler.sessions."{self.host}"]',
             f'  profiles = ["{self.profile}"]',
             '  crawls = ["NAME"]',
