@@ -24,7 +24,7 @@ class Slow:
     def add_cookies(self, cookies):
         """Do nothing."""
 
-    async def get(self, url, enter, headers=()):
+    async def get(self, url, enter, headers=(), session=None):
         self.asked.set()
         try:
             await asyncio.Event().wait()

@@ -47,7 +47,7 @@ class SimulatedClient:
         self.user_agent = told["user_agent"]
         self.probes = Probes(web)
 
-    async def get(self, url, acquire=acquire_at_once, *, headers=(), max_body=None):
+    async def get(self, url, acquire=acquire_at_once, *, headers=(), max_body=None, session=None):
         world, web = self._process.world, self._web
         address = web.addresses.get(url.host)
         if address is None:

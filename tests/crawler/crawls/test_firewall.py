@@ -298,7 +298,7 @@ class Browser:
     async def start(self):
         pass
 
-    async def render_page(self, lease, _):
+    async def render_page(self, lease, *_):
         return fail() if POISON in lease.url.text else None
 
     async def close(self):
