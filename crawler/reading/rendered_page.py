@@ -47,7 +47,8 @@ class Screenshot:
     """In pixels."""
 
 
-BehaviourName = Literal["scroll"]
+BehaviourName = Literal["consent", "more", "scroll", "next", "autoplay"]
+"""What may be done in a page, in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +133,7 @@ def encode_report(rendered: RenderedPage) -> bytes:
     """Return the block of the report's record."""
     lines = [
         ("rendering", rendered.report.problem or "done"),
+        *_behaviour_lines(rendered.report.behaviours),
         ("browser", rendered.browser),
         ("elapsed-ms", str(rendered.elapsed_ms)),
         ("parts", str(len(rendered.subresources))),
@@ -141,7 +143,6 @@ def encode_report(rendered: RenderedPage) -> bytes:
             for each in rendered.screenshots
         ),
         *([] if rendered.page_height is None else [("page-height", str(rendered.page_height))]),
-        *_behaviour_lines(rendered.report.behaviours),
         *(("outlink", url) for url in rendered.report.navigations),
     ]
     return "".join(f"{name}: {' '.join(value.split())}\r\n" for name, value in lines).encode(errors="replace")

@@ -80,7 +80,7 @@ class Interceptor:
             self.request_count += 1
         try:
             if kind == DOCUMENT:
-                await self._navigate(key, request["url"], event["frameId"])
+                await self._navigate(key, request["url"], event["frameId"], request["method"])
                 return
             asked_for = request_rules.preflight_method(request["method"], request["headers"])
             method = asked_for or request["method"]
@@ -102,7 +102,7 @@ class Interceptor:
         except Error:
             pass  # the page is closed, or no longer waits for the request
 
-    async def _navigate(self, key: str, url: str, frame: str) -> None:
+    async def _navigate(self, key: str, url: str, frame: str, method: str) -> None:
         if frame != self._frame:
             self.refuse("frame")
         elif not self._is_document_served:
@@ -111,7 +111,8 @@ class Interceptor:
             return
         else:
             self.refuse("navigation")
-            if len(self.navigations) < MAX_NAVIGATIONS and len(url) <= request_rules.MAX_URL_LENGTH:
+            is_link = method in request_rules.ALLOWED_METHODS and len(url) <= request_rules.MAX_URL_LENGTH
+            if is_link and len(self.navigations) < MAX_NAVIGATIONS:
                 self.navigations[url] = None
         await fail(self._session, key, "Aborted")
 

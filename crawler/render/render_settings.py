@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from thresher.core import InputError
 from thresher.core.settings import Check, Key
@@ -42,8 +42,8 @@ class RenderSettings:
     """Without its sandbox, a page that breaks out of the script engine is confined by the outer walls alone."""
     behaviours: Annotated[
         tuple[BehaviourName, ...],
-        Key('what is done in a rendered page as a reader would: "scroll" to its end; [] for nothing'),
-    ] = get_args(BehaviourName)
+        Key('what is done in a rendered page as a reader would; "autoplay" too; [] for nothing'),
+    ] = ("consent", "more", "scroll", "next")
     behaviour_hosts: Annotated[
         Mapping[str, tuple[BehaviourName, ...]],
         _by_host("crawler.behaviour_hosts"),

@@ -249,6 +249,7 @@ class _Tab:
                 clock,
                 names=self._behaviours,
                 deadline=self._deadline,
+                shows_images=self._with_screenshots,
             )
             await self._behaviour_run.run(grew_in_tall_window=has_grown, width=width)
 

@@ -204,7 +204,11 @@ class _Run:
 
     async def _replay(self, browser: Browser, page: ListedPage) -> ReplayedPage:
         return await replay_page(
-            browser, page, self._archive.find, with_pictures=self._picture(page) is not None
+            browser,
+            page,
+            self._archive.find,
+            with_pictures=self._picture(page) is not None,
+            behaviours=self._archive.behaviours(page.url, page.date_ms),
         )
 
     async def _result(self, examiner: Examiner, page: ListedPage, replayed: ReplayedPage) -> PageResult:

@@ -11,7 +11,7 @@
 import asyncio
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +19,8 @@ from typing import Any
 from playwright.async_api import BrowserContext, CDPSession, Dialog, Download, Error, Page, ViewportSize
 
 from thresher.crawler.reading.outcome import REDIRECT_STATUSES
-from thresher.crawler.reading.rendered_page import Screenshot
+from thresher.crawler.reading.rendered_page import BehaviourName, Screenshot
+from thresher.crawler.render.behaviours.behaviour_run import BehaviourRun
 from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.browser import Browser
 from thresher.crawler.render.chromium.init_script import INIT_SCRIPT
@@ -76,8 +77,17 @@ class ReplayedPage:
     screenshots: tuple[Screenshot, ...] = ()
 
 
-async def replay_page(browser: Browser, page: ListedPage, find: Find, *, with_pictures: bool) -> ReplayedPage:
-    """Return the replay of a page. Raise `BrowserGoneError` if the browser ended."""
+async def replay_page(
+    browser: Browser,
+    page: ListedPage,
+    find: Find,
+    *,
+    with_pictures: bool,
+    behaviours: Collection[BehaviourName] = (),
+) -> ReplayedPage:
+    """Return the replay of a page, in which the `behaviours` act that acted in the crawl. Raise `BrowserGoneError` if
+    the browser ended.
+    """
     replayed = ReplayedPage()
     context: BrowserContext | None = None
     try:
@@ -88,7 +98,8 @@ async def replay_page(browser: Browser, page: ListedPage, find: Find, *, with_pi
                 locale="en-US",
                 viewport=VIEW if with_pictures else WINDOW,
             )
-            await _load(context, page, find, replayed, with_pictures=with_pictures)
+            window = VIEW if with_pictures else WINDOW
+            await _load(context, page, find, replayed, window=window, behaviours=behaviours)
     except TimeoutError:
         replayed.problem = TIMED_OUT
     except Error as error:
@@ -104,7 +115,13 @@ async def replay_page(browser: Browser, page: ListedPage, find: Find, *, with_pi
 
 
 async def _load(
-    context: BrowserContext, listed: ListedPage, find: Find, replayed: ReplayedPage, *, with_pictures: bool
+    context: BrowserContext,
+    listed: ListedPage,
+    find: Find,
+    replayed: ReplayedPage,
+    *,
+    window: ViewportSize,
+    behaviours: Collection[BehaviourName],
 ) -> None:
     await context.add_init_script(INIT_SCRIPT)
     page = await context.new_page()
@@ -115,7 +132,7 @@ async def _load(
     requests = _ReplayedRequests(listed, find, replayed)
     await requests.begin(session)
     loading = asyncio.create_task(
-        _read(page, session, requests, replayed, listed, window=VIEW if with_pictures else WINDOW)
+        _read(page, session, requests, replayed, listed, window=window, behaviours=behaviours)
     )
     crashed = asyncio.Event()
     page.on("crash", lambda _: crashed.set())
@@ -132,7 +149,7 @@ async def _load(
         await asyncio.gather(loading, crash, return_exceptions=True)
 
 
-async def _read(
+async def _read(  # noqa: PLR0913 - a tab, and how its page was rendered
     page: Page,
     session: CDPSession,
     requests: "_ReplayedRequests",
@@ -140,18 +157,27 @@ async def _read(
     listed: ListedPage,
     *,
     window: ViewportSize,
+    behaviours: Collection[BehaviourName],
 ) -> None:
+    deadline = asyncio.get_running_loop().time() + PAGE_S
     await page.goto(listed.url, wait_until="commit", timeout=0)
     world = await create_world(session)
-    await wait_until_done(
-        page,
-        session,
-        world,
-        requests,
-        PageClock(session, start_ms=listed.date_ms),
-        width=window["width"],
-        always_tall=window is VIEW,
+    clock = PageClock(session, start_ms=listed.date_ms)
+    has_grown = await wait_until_done(
+        page, session, world, requests, clock, width=window["width"], always_tall=window is VIEW
     )
+    if behaviours:
+        run = BehaviourRun(
+            page,
+            session,
+            world,
+            requests,
+            clock,
+            names=behaviours,
+            deadline=deadline,
+            shows_images=True,
+        )
+        await run.run(grew_in_tall_window=has_grown, width=window["width"])
     replayed.html, replayed.title = await dom.read_dom(
         session, world, requested_url=listed.url, max_bytes=MAX_DOM_BYTES, has_closed=True
     )

@@ -5,17 +5,19 @@
    the nearest in time is taken. Index and list of pages lie in a temporary SQLite database, so memory is bounded.
 3. A revisit has the payload of the record that it refers to. A revisit that the index lists with status 304 has none:
    pywb and ReplayWeb.page show nothing for it.
-4. The DOM of a rendered page is no record that players look up, so the WARC files are read once for these records.
+4. The DOM of a rendered page, and the report of its behaviours, are no records that players look up, so the WARC files
+   are read once for these.
 """
 
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, get_args
 from zipfile import BadZipFile, ZipFile
 
 from thresher.core import InputError
+from thresher.crawler.reading.rendered_page import BehaviourName, decode_report
 from thresher.crawler.render.rendering_archive import DOM_URI_PREFIX
 from thresher.pipeline.qa.wacz_lines import IndexRow, ListedPage, index_row, lines_of, listed_page
 from thresher.storage.inputs import wacz_input
@@ -26,17 +28,19 @@ from thresher.storage.warc.revisit import REVISIT, REVISIT_MIME
 PAGE_LISTS = ("pages/pages.jsonl", "pages/extraPages.jsonl")
 INDEX_ENDINGS = (".cdx", ".cdxj", ".cdx.gz", ".cdxj.gz")
 DOM_WINDOW_MS = 600_000
-"""Milliseconds between a page and its DOM at most."""
+"""Milliseconds between a page and its DOM, or its report, at most."""
 SCAN_BYTES = 1 << 10
-"""Bytes of a payload that are decoded while the DOMs are searched."""
+"""Bytes of a payload that are decoded while DOMs and reports are searched."""
 TABLES = """
 CREATE TABLE captures (key, url, ms, mime, status, file, offset);
 CREATE TABLE doms (url, ms, file, offset);
+CREATE TABLE behaviours (url, ms, names);
 CREATE TABLE pages (url, ms, title, text, UNIQUE (url, ms));
 """
 INDEXES = """
 CREATE INDEX by_key ON captures (key, ms);
 CREATE INDEX by_url ON doms (url, ms);
+CREATE INDEX behaviours_by_url ON behaviours (url, ms);
 """
 
 
@@ -92,7 +96,8 @@ class WaczArchive:
             rows = (astuple(row) for row in self._rows(name))
             self._database.executemany("INSERT INTO captures VALUES (?,?,?,?,?,?,?)", rows)
         for name, file in self._archives.items():
-            self._database.executemany("INSERT INTO doms VALUES (?,?,?,?)", _doms(name, file))
+            for record in read_records(file, name=name, limit=SCAN_BYTES):
+                self._note(name, record)
         for name in PAGE_LISTS:
             if name in names:
                 pages = (astuple(page) for line in lines_of(self._zip, name) if (page := listed_page(line)))
@@ -100,6 +105,16 @@ class WaczArchive:
         self._database.executescript(INDEXES)
         if not self.page_count:
             raise InputError(f"{self.name} lists no pages (pages/pages.jsonl): there is nothing to compare")
+
+    def _note(self, name: str, record: ArchivedRecord) -> None:
+        """Keep where a DOM is, and the behaviours of a page."""
+        if record.type == "conversion" and record.url.startswith(DOM_URI_PREFIX):
+            place = (_encodable(record.url[len(DOM_URI_PREFIX) :]), record.date_ms, name, record.offset)
+            self._database.execute("INSERT INTO doms VALUES (?,?,?,?)", place)
+        elif record.type == "metadata" and (report := decode_report(record.payload)) and report.behaviours:
+            names = " ".join(report.behaviours.names)
+            row = (_encodable(record.url), record.date_ms, names)
+            self._database.execute("INSERT INTO behaviours VALUES (?,?,?)", row)
 
     def close(self) -> None:
         """Close all files."""
@@ -129,12 +144,22 @@ class WaczArchive:
 
     def dom(self, url: str, date_ms: int) -> bytes | None:
         """Return the DOM that was archived with a page; None if there is none."""
-        found = self._database.execute(
-            "SELECT file, offset FROM doms WHERE url = ? AND abs(ms - ?) <= ? ORDER BY abs(ms - ?) LIMIT 1",
-            (url, date_ms, DOM_WINDOW_MS, date_ms),
-        ).fetchone()
+        found = self._beside("SELECT file, offset FROM doms", url, date_ms)
         record = None if found is None else self._read(Place(file=found[0], offset=found[1]))
         return None if record is None else record.payload
+
+    def behaviours(self, url: str, date_ms: int) -> tuple[BehaviourName, ...]:
+        """Return the behaviours that a page had when it was archived, as far as they are known here."""
+        found = self._beside("SELECT names FROM behaviours", url, date_ms)
+        names = () if found is None else found[0].split()
+        return tuple(name for name in get_args(BehaviourName) if name in names)
+
+    def _beside(self, query: str, url: str, date_ms: int) -> tuple[Any, ...] | None:
+        """Return the row of a page that is nearest in time, if it is near enough to be of the same visit."""
+        where = "WHERE url = ? AND abs(ms - ?) <= ? ORDER BY abs(ms - ?) LIMIT 1"
+        values = (_encodable(url), date_ms, DOM_WINDOW_MS, date_ms)
+        found: tuple[Any, ...] | None = self._database.execute(f"{query} {where}", values).fetchone()
+        return found
 
     def _nearest(self, url: str, date_ms: int) -> tuple[Any, ...] | None:
         found: tuple[Any, ...] | None = self._database.execute(
@@ -191,9 +216,3 @@ def _key(url: str) -> str:
 
 def _encodable(url: str) -> str:
     return url.encode(errors="replace").decode()
-
-
-def _doms(name: str, file: BinaryIO) -> Iterator[tuple[Any, ...]]:
-    for record in read_records(file, name=name, limit=SCAN_BYTES):
-        if record.type == "conversion" and record.url.startswith(DOM_URI_PREFIX):
-            yield _encodable(record.url[len(DOM_URI_PREFIX) :]), record.date_ms, name, record.offset

@@ -4,8 +4,10 @@ They live in an isolated world (`crawler.render.chromium.isolated_world`), so th
 What the page lists (panes that scroll) is bounded.
 """
 
-PAGE_SCRIPT = r"""
-function () {
+from thresher.crawler.render.behaviours.button_script import BUTTON_SCRIPT
+
+_PAGE = r"""
+function (rules, words) {
   const MOST_PANES = 5, PANE_HEIGHT = 200, PANE_WIDTH = 300;  // pixels; a smaller pane is no list of the page
   const find = (root, selector) =>
     [...(root instanceof Document ? Document : DocumentFragment).prototype.querySelectorAll.call(root, selector)];
@@ -43,9 +45,10 @@ function () {
   };
 
   globalThis.behaviours = {
-    look() {
+    look(showsImages) {
       const view = notices("view"), scroll = notices("scroll");
-      return {view, scroll, isTall: (view || scroll) && panes().some(isTall)};
+      const lazy = showsImages && find(document, "img[loading=lazy i]").some(image => !image.complete);
+      return {view, lazy, isTall: (view || scroll || lazy) && panes().some(isTall)};
     },
     measure() {
       const all = trees();
@@ -74,6 +77,7 @@ function () {
       for (const pane of panes()) if (pane.scrollTop) to(pane, 0);
     },
   };
-}
 """
+PAGE_SCRIPT = f"{_PAGE}{BUTTON_SCRIPT}}}"
+"""A function of the consent rules and the words of buttons, which defines `behaviours` in its world."""
 CALL = "function (name, ...values) { return behaviours[name](...values); }"

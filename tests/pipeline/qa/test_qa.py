@@ -6,6 +6,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from tests.crawler.render.behaviours.test_scrolling import posts
 from tests.crawler.server import page
 from tests.pipeline.qa.faulty_wacz import Change, fault, made_wacz, rewrite
 from tests.pipeline.qa.faulty_wacz import site as faulty_site
@@ -137,6 +138,17 @@ def test_faults_made_by_hand_are_found_and_a_whole_page_has_none(crawl, site, ch
     code, found = qa(tmp_path / "plain.wacz", sandbox, "--max-pages", "1")
     (result,) = found["pages"]
     assert (result["text_source"], result["picture_source"]) == ("html", "")
+
+
+@pytest.mark.slow
+def test_a_page_that_was_scrolled_in_the_crawl_is_scrolled_in_its_replay(crawl, site, sandbox, tmp_path):
+    site.answers |= posts(50)
+    crawl.seed(f"{site.url}/", max_depth=0)
+    run_worker(crawl.config("w", render="always", timeout_s=30))
+    export_wacz(DirectoryStore(crawl.root), crawl.name, tmp_path / "crawl.wacz", "", LineProgress())
+    _, found = qa(tmp_path / "crawl.wacz", sandbox)
+    (result,) = found["pages"]
+    assert (result["score"], result["faults"], result["parts"]["xhr"]) == (1.0, [], {"found": 8})
 
 
 def test_what_is_no_wacz_is_the_users_mistake(tmp_path):
