@@ -21,6 +21,7 @@ from thresher.core.rule_entries import entry_texts, with_files
 from thresher.core.settings import Conversion, Key, Size, rule
 from thresher.crawler.archive_settings import ArchiveSettings
 from thresher.crawler.reading.reading_settings import ReadingSettings
+from thresher.crawler.render.behaviours.behaviour_script import parse_scripts
 from thresher.crawler.render.render_settings import RenderSettings
 from thresher.crawler.sessions.session_settings import SessionSettings
 from thresher.crawler.wire_settings import WireSettings
@@ -387,9 +388,23 @@ def parse(text: str, directory: Path) -> Config:
                     sections[name].rules, lambda file: (directory / file).read_text(encoding="utf-8")
                 )
                 sections[name] = replace(sections[name], rules=files)
+            if isinstance(sections[name], CrawlerConfig) and sections[name].rendering.behaviour_file:
+                sections[name] = _with_scripts(sections[name], directory)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
     return _with_engine(Config(directory=directory, **sections), path)
+
+
+def _with_scripts(crawler: CrawlerConfig, directory: Path) -> CrawlerConfig:
+    """Return the settings with the scripts of their `behaviour_file`."""
+    file = crawler.rendering.behaviour_file
+    try:
+        scripts = parse_scripts((directory / file).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"crawler.behaviour_file: {file} cannot be read ({error})") from None
+    except InputError as error:
+        raise InputError(f"crawler.behaviour_file: {file}: {error}") from None
+    return replace(crawler, rendering=replace(crawler.rendering, behaviour_scripts=scripts))
 
 
 def _with_engine(config: Config, path: Path) -> Config:

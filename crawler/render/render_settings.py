@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from thresher.core import InputError
+from thresher.core import InputError, Url
 from thresher.core.settings import Check, Key
 from thresher.crawler.reading.rendered_page import BehaviourName
+from thresher.crawler.render.behaviours.behaviour_script import Behaviours, BehaviourScript, script_for
 from thresher.frontier.policy import rule_of
 from thresher.frontier.urls.host_name import host_name
 
@@ -49,6 +50,14 @@ class RenderSettings:
         _by_host("crawler.behaviour_hosts"),
         Key("behaviours for that host and those under it", example="[crawler.behaviour_hosts]"),
     ] = field(default_factory=dict)
+    behaviour_file: Annotated[
+        str,
+        Key(
+            "path of a file with scripts of your own for the pages of some hosts; see docs/guides/rendering.md"
+        ),
+    ] = ""
+    behaviour_scripts: tuple[BehaviourScript, ...] = ()
+    """The scripts of that file."""
     screenshot: Annotated[
         bool, Key("true fetches images and fonts of a rendered page, and archives pictures of it")
     ] = False
@@ -69,6 +78,9 @@ class RenderSettings:
         """Return which pages of a host are rendered."""
         return rule_of(self.render_hosts, host, self.render)
 
-    def behaviours_of(self, host: str) -> tuple[BehaviourName, ...]:
-        """Return what is done in the rendered pages of a host."""
-        return rule_of(self.behaviour_hosts, host, self.behaviours)
+    def behaviours_of(self, url: Url) -> Behaviours:
+        """Return what is done in a page that is rendered."""
+        return Behaviours(
+            names=rule_of(self.behaviour_hosts, url.host, self.behaviours),
+            script=script_for(self.behaviour_scripts, url),
+        )

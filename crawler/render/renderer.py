@@ -102,7 +102,7 @@ class Renderer:
                 deadline=deadline,
                 max_bytes=self._wire.max_body,
                 with_screenshots=self._settings.screenshot,
-                behaviours=self._settings.behaviours_of(capture.url.host),
+                behaviours=self._settings.behaviours_of(capture.url),
                 session=session,
             )
         finally:

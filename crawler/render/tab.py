@@ -17,7 +17,6 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import replace
 
@@ -32,7 +31,6 @@ from playwright.async_api import (
 
 from thresher.core import Capture
 from thresher.crawler.reading.rendered_page import (
-    BehaviourName,
     BehaviourReport,
     RenderedPage,
     RenderProblem,
@@ -40,6 +38,8 @@ from thresher.crawler.reading.rendered_page import (
     Screenshot,
 )
 from thresher.crawler.render.behaviours.behaviour_run import BehaviourRun
+from thresher.crawler.render.behaviours.behaviour_script import Behaviours
+from thresher.crawler.render.behaviours.page_driver import PageDriver
 from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.browser import Browser
 from thresher.crawler.render.chromium.init_script import INIT_SCRIPT, has_used
@@ -58,6 +58,7 @@ EXIT_WAIT_S = 1.0
 MEMORY_KILL_WINDOW_S = 2.0
 """Seconds. If a tab crashes within this time after one was killed for its memory, it counts as the killed one."""
 
+NO_BEHAVIOURS = Behaviours()
 SCREENSHOT_GRACE_S = 2.0
 """Seconds beyond its deadline in which all screenshots of a page must be taken."""
 
@@ -75,7 +76,7 @@ async def render(  # noqa: PLR0913 - one page, and how it is rendered
     deadline: float,
     max_bytes: int,
     with_screenshots: bool = False,
-    behaviours: Collection[BehaviourName] = (),
+    behaviours: Behaviours = NO_BEHAVIOURS,
     session: Session | None = None,
 ) -> RenderedPage:
     """Return the rendering of a captured page. `deadline` is by the event loop's clock; `max_bytes` bounds the DOM.
@@ -121,7 +122,7 @@ class _Tab:
         deadline: float,
         max_bytes: int,
         with_screenshots: bool,
-        behaviours: Collection[BehaviourName],
+        behaviours: Behaviours,
         session: Session | None,
     ) -> None:
         self._browser, self._capture, self._fetcher = browser, capture, fetcher
@@ -240,18 +241,12 @@ class _Tab:
         has_grown = await wait_until_done(
             page, session, world, self._requests, clock, width=width, always_tall=self._with_screenshots
         )
-        if self._behaviours:
-            self._behaviour_run = BehaviourRun(
-                page,
-                session,
-                world,
-                self._requests,
-                clock,
-                names=self._behaviours,
-                deadline=self._deadline,
-                shows_images=self._with_screenshots,
+        if not self._behaviours.is_empty:
+            driver = PageDriver(
+                page, session, world, self._requests, clock, deadline=self._deadline, width=width
             )
-            await self._behaviour_run.run(grew_in_tall_window=has_grown, width=width)
+            self._behaviour_run = BehaviourRun(driver, self._behaviours, shows_images=self._with_screenshots)
+            await self._behaviour_run.run(grew_in_tall_window=has_grown)
 
     async def _take_screenshots(self, page: Page, session: CDPSession) -> None:
         try:

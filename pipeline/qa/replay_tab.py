@@ -11,7 +11,7 @@
 import asyncio
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +21,8 @@ from playwright.async_api import BrowserContext, CDPSession, Dialog, Download, E
 from thresher.crawler.reading.outcome import REDIRECT_STATUSES
 from thresher.crawler.reading.rendered_page import BehaviourName, Screenshot
 from thresher.crawler.render.behaviours.behaviour_run import BehaviourRun
+from thresher.crawler.render.behaviours.behaviour_script import Behaviours
+from thresher.crawler.render.behaviours.page_driver import PageDriver
 from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.browser import Browser
 from thresher.crawler.render.chromium.init_script import INIT_SCRIPT
@@ -83,7 +85,7 @@ async def replay_page(
     find: Find,
     *,
     with_pictures: bool,
-    behaviours: Collection[BehaviourName] = (),
+    behaviours: tuple[BehaviourName, ...] = (),
 ) -> ReplayedPage:
     """Return the replay of a page, in which the `behaviours` act that acted in the crawl. Raise `BrowserGoneError` if
     the browser ended.
@@ -121,7 +123,7 @@ async def _load(
     replayed: ReplayedPage,
     *,
     window: ViewportSize,
-    behaviours: Collection[BehaviourName],
+    behaviours: tuple[BehaviourName, ...],
 ) -> None:
     await context.add_init_script(INIT_SCRIPT)
     page = await context.new_page()
@@ -157,7 +159,7 @@ async def _read(  # noqa: PLR0913 - a tab, and how its page was rendered
     listed: ListedPage,
     *,
     window: ViewportSize,
-    behaviours: Collection[BehaviourName],
+    behaviours: tuple[BehaviourName, ...],
 ) -> None:
     deadline = asyncio.get_running_loop().time() + PAGE_S
     await page.goto(listed.url, wait_until="commit", timeout=0)
@@ -167,17 +169,9 @@ async def _read(  # noqa: PLR0913 - a tab, and how its page was rendered
         page, session, world, requests, clock, width=window["width"], always_tall=window is VIEW
     )
     if behaviours:
-        run = BehaviourRun(
-            page,
-            session,
-            world,
-            requests,
-            clock,
-            names=behaviours,
-            deadline=deadline,
-            shows_images=True,
-        )
-        await run.run(grew_in_tall_window=has_grown, width=window["width"])
+        driver = PageDriver(page, session, world, requests, clock, deadline=deadline, width=window["width"])
+        run = BehaviourRun(driver, Behaviours(names=behaviours), shows_images=True)
+        await run.run(grew_in_tall_window=has_grown)
     replayed.html, replayed.title = await dom.read_dom(
         session, world, requested_url=listed.url, max_bytes=MAX_DOM_BYTES, has_closed=True
     )

@@ -178,6 +178,21 @@ BUTTON_SCRIPT = r"""
       }
       return kept.length;
     },
+    isThere(selector) {
+      return everywhere(selector).some(isVisible);
+    },
+    act(action, selector, text) {
+      const element = everywhere(selector).find(each => isVisible(each) && isEnabled(each));
+      if (!element) return false;
+      if (action === "click") element.click();
+      if (action === "scroll") element.scrollIntoView({block: "center", behavior: "instant"});
+      if (action !== "fill") return true;
+      element.focus();
+      if (element.isContentEditable) element.textContent = text;
+      else element.value = text;
+      for (const type of ["input", "change"]) element.dispatchEvent(new Event(type, {bubbles: true}));
+      return true;
+    },
     play() {
       const media = everywhere("video, audio").slice(0, 10).filter(each => each.paused);
       for (const each of media) {

@@ -8,6 +8,7 @@ from tests.crawler.flat_settings import wire_client
 from tests.crawler.server import Server
 from tests.loop_thread import LoopThread
 from thresher.crawler.decode_budget import DecodeBudget
+from thresher.crawler.render.behaviours.behaviour_script import Behaviours
 from thresher.crawler.render.chromium.browser import start_browser
 from thresher.crawler.render.chromium.program import find_browser
 from thresher.crawler.render.tab import render
@@ -74,7 +75,16 @@ class BrowserThread:
             return await self.tab(http_client, server.url + path, **options), server
 
     async def tab(
-        self, http_client, url, *, seconds=8.0, robots=(), max_bytes=1 << 20, peer=None, behaviours=()
+        self,
+        http_client,
+        url,
+        *,
+        seconds=8.0,
+        robots=(),
+        max_bytes=1 << 20,
+        peer=None,
+        behaviours=(),
+        script=None,
     ):
         """`peer` is the address from which the page is said to come."""
         url = canonicalize(url)
@@ -102,7 +112,7 @@ class BrowserThread:
                 deadline=until,
                 max_bytes=max_bytes,
                 with_screenshots=self._with_pictures,
-                behaviours=behaviours,
+                behaviours=Behaviours(names=behaviours, script=script),
             )
         finally:
             self.browser.open_pages -= 1

@@ -118,3 +118,31 @@ def test_media_are_started_if_autoplay_is_switched_on(stage):
     rendered, _ = stage.render(shop(body), behaviours=("autoplay",))
     assert clicked(rendered) == ["play"]
     assert rendered.refusals["media"] >= 1
+
+
+@pytest.mark.slow
+def test_a_button_that_never_returns_costs_its_own_page_the_rest_of_its_time(stage):
+    rendered, _ = stage.render(
+        shop("<p>before</p><button onclick='for (;;);'>Load more</button>"), behaviours=("more",), seconds=4
+    )
+    assert (rendered.report.problem, rendered.report.behaviours.cut) == ("render_timeout", "render_timeout")
+    assert b"<p>before" in rendered.html
+
+
+@pytest.mark.slow
+def test_a_page_that_hides_the_functions_of_its_document_is_left_alone(stage):
+    names = (
+        "body",
+        "querySelectorAll",
+        "scrollingElement",
+        "documentElement",
+        "createElement",
+        "implementation",
+    )
+    hiding = "".join(f"<form name={name}><button type=button>Load more</button></form>" for name in names)
+    every = ("consent", "more", "scroll", "next", "autoplay")
+    script = "<script>new IntersectionObserver(() => 0).observe(document.querySelector('p'))</script>"
+    rendered, server = stage.render(shop(f"<p>words</p>{script}{hiding}"), behaviours=every)
+    assert (rendered.report.problem, rendered.report.behaviours.names) == ("", every)
+    assert b"<p>words" in rendered.html
+    assert dict(server.paths) == {"/": 1}

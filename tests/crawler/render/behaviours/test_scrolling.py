@@ -6,9 +6,10 @@ from tests.crawler.conftest import redis  # noqa: F401 - a fixture
 from tests.crawler.render.test_rendering import records
 from tests.crawler.server import page
 from thresher.crawler.reading.rendered_page import decode_report, encode_report
-from thresher.crawler.render.behaviours import behaviour_run
+from thresher.crawler.render.behaviours import page_driver
 from thresher.crawler.render.render_settings import RenderSettings
 from thresher.crawler.worker import run_worker
+from thresher.frontier import canonicalize
 
 pytestmark = pytest.mark.usefixtures("chromium")
 STYLE = "<style>* { margin: 0 } article { height: 380px }</style>"
@@ -97,7 +98,7 @@ def test_a_pane_that_scrolls_by_itself_is_scrolled_to_its_end(stage):
 
 
 def test_a_page_without_an_end_is_left_and_marked(stage, monkeypatch):
-    monkeypatch.setattr(behaviour_run, "MAX_STEPS", 6)
+    monkeypatch.setattr(page_driver, "MAX_STEPS", 6)
     rendered, _ = stage.render({"/": page(LISTENER % (STYLE, 10**9))}, behaviours=("scroll",), seconds=30)
     report = rendered.report
     assert (report.problem, report.reason, report.behaviours.cut) == ("", "behaviours_cut", "steps")
@@ -139,6 +140,6 @@ def test_a_page_that_behaviours_left_is_counted_by_its_crawl_and_so_is_the_recov
 
 def test_a_host_has_behaviours_of_its_own():
     settings = RenderSettings(behaviour_hosts={"example.org": (), "shop.example.org": ("scroll",)})
-    assert settings.behaviours_of("www.example.org") == ()
-    assert settings.behaviours_of("a.shop.example.org") == ("scroll",)
-    assert "scroll" in settings.behaviours_of("example.com")
+    for host, names in (("www.example.org", ()), ("a.shop.example.org", ("scroll",))):
+        assert settings.behaviours_of(canonicalize(f"http://{host}/")).names == names
+    assert "scroll" in settings.behaviours_of(canonicalize("http://example.com/")).names
