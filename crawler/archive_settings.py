@@ -15,6 +15,12 @@ class ArchiveSettings:
         Literal["all", "kept"],
         Key('or "kept": a page that the cheap filters drop leaves only a note with the reason'),
     ] = "all"
+    requisites: Annotated[
+        bool,
+        Key(
+            "true also archives what pages need to look as they do: styles, scripts, images, fonts, frames, media"
+        ),
+    ] = False
     compression: Annotated[
         Compression, Key('of archive files; or "zstd": smaller, but few tools read it yet')
     ] = "gzip"

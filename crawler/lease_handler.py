@@ -7,7 +7,8 @@
    (`crawler.connectivity.uplink`).
 3. The host of an exchange is released as soon as the exchange is over. If the exchange failed or the host complained,
    the settlement releases it, because nobody may ask the host before the frontier knows of the failure.
-4. If a page is rendered, its host is released after that, because the page's own requests go to the same host.
+4. If a page is rendered, or its requisites are fetched, its host is released after that, because these requests go
+   to the same host.
 5. Another process (`crawler.page_process`) reads a page that may take long, and a page or robots.txt that may have
    killed a worker before. Whole bodies are decoded only there; here only as much as shows that a body is long.
 6. A page at a host with a login goes back if the login has ended (`crawler.sessions.session_pool`).
@@ -47,6 +48,7 @@ from thresher.crawler.reading.outcome import (
     judge_failure,
 )
 from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from thresher.crawler.reading.page_parts import PageParts
 from thresher.crawler.reading.page_reading import leased_response, read_page
 from thresher.crawler.reading.page_response import HEAVY_PAGE_BYTES, with_dom
 from thresher.crawler.reading.plausibility import plausible
@@ -62,6 +64,7 @@ from thresher.crawler.robots.robots_txt import (
 )
 from thresher.crawler.scheduling.lease_queue import LeaseQueue
 from thresher.crawler.scheduling.scheduler import Scheduler
+from thresher.crawler.subresources.requisites import RequisiteCollector, with_parts
 from thresher.crawler.wire import FetchFailure, Postponement
 from thresher.frontier import Frontier, Kind, Lease, Settlement
 from thresher.storage.archive.record_ids import record_id
@@ -85,6 +88,8 @@ class FetchResult:
     """What the response to a page means for its lease and its host; None if there is no response."""
     rendered: RenderedPage | None = None
     """The page as a browser rendered it; None if it was not rendered."""
+    parts: PageParts | None = None
+    """What was fetched for the page besides itself; that of a rendered page is in `rendered` as well."""
     reading_failure: ReadingFailure | None = None
     """The exception that reading or rendering the answer raised."""
 
@@ -104,13 +109,16 @@ class LeaseHandler:
         queue: LeaseQueue,
         archive_filter: ArchiveFilter | None,
         renderer: "Renderer | None",
+        requisites: RequisiteCollector | None = None,
         activity: Activity,
         decode_budget: DecodeBudget,
         options: PageOptions = DEFAULT_OPTIONS,
         page_process: PageProcess | None = None,
         sessions: "SessionPool | None" = None,
     ) -> None:
-        """`options` are the crawl's, without its policy, which an operator may change (`Frontier.crawl`)."""
+        """`options` are the crawl's, without its policy, which an operator may change (`Frontier.crawl`). Without
+        `requisites` a page's styles and pictures are not fetched.
+        """
         self.crawl, self.worker = crawl, worker
         self.scheduler, self.queue, self.archive_filter = scheduler, queue, archive_filter
         self.error: BaseException | None = None
@@ -119,7 +127,7 @@ class LeaseHandler:
         """The budget of decoded bodies for a user's spider."""
         self._frontier = frontier
         self._client, self._address_limiter, self._renderer = client, address_limiter, renderer
-        self._activity = activity
+        self._requisites, self._activity = requisites, activity
         self._options, self._page_process = options, page_process or PageProcess()
         self._sessions = sessions
         # In their order, not that of addresses in memory, so that a simulated run is always the same.
@@ -183,7 +191,7 @@ class LeaseHandler:
 
     async def _fetch(self, lease: Lease, extra_headers: Sequence[tuple[str, str]]) -> FetchResult:
         exchange: Capture | FetchFailure | RobotsFetch | Postponement | None = None
-        judgement = rendered = None
+        judgement = rendered = parts = None
         failure: ReadingFailure | None = None
         sessions = self._sessions
         session = None if sessions is None else sessions.session(lease.url.host)
@@ -198,6 +206,9 @@ class LeaseHandler:
                         rendered = await self._renderer.render_page(lease, exchange, session)
                     if sessions and session and rendered:
                         exchange = await sessions.checked_page(session, exchange, rendered)
+                if self._requisites and isinstance(exchange, Capture):
+                    parts = await self._requisites.collect(lease, exchange, rendered, session)
+                    rendered = with_parts(rendered, parts)
         except ReadingFailure as raised:
             failure = raised
         match exchange:
@@ -208,7 +219,9 @@ class LeaseHandler:
             case RobotsFetch(decision=RobotsRuling()):
                 # A robots.txt comes from a cache of the server: its time says nothing about pages.
                 self.queue.release_host(lease)
-        return FetchResult(result=exchange, judgement=judgement, rendered=rendered, reading_failure=failure)
+        return FetchResult(
+            result=exchange, judgement=judgement, rendered=rendered, parts=parts, reading_failure=failure
+        )
 
     async def _request(
         self, lease: Lease, extra_headers: Sequence[tuple[str, str]], session: "Session | None"
@@ -282,18 +295,26 @@ class LeaseHandler:
             if fetched.reading_failure is not None:
                 raise fetched.reading_failure
             with failure_boundary(READING_STEP):
-                return await self._read_page(lease, exchange, fetched, page_record_id)
+                result = await self._read_page(lease, exchange, fetched, page_record_id)
         except ReadingFailure as failure:
-            records = ((exchange, page_record_id),)
-            result = LeaseResult(
-                lease=lease, records=records, rendered=fetched.rendered, decision=_failed_decision(lease)
+            result = _failed_result(
+                LeaseResult(
+                    lease=lease,
+                    records=((exchange, page_record_id),),
+                    rendered=fetched.rendered,
+                    parts=fetched.parts,
+                    decision=_failed_decision(lease),
+                ),
+                failure,
             )
-            return _failed_result(result, failure)
+        if self._requisites is not None and result.parts is not None:
+            self._requisites.remember(result.parts)
+        return result
 
     async def _read_page(
         self, lease: Lease, capture: Capture, fetched: FetchResult, page_record_id: UUID
     ) -> LeaseResult:
-        judgement, rendered, options = fetched.judgement, fetched.rendered, self.options
+        judgement, rendered, parts, options = fetched.judgement, fetched.rendered, fetched.parts, self.options
         assert judgement is not None
         records = ((capture, page_record_id),)
         if not lease.is_recovered:
@@ -318,7 +339,7 @@ class LeaseHandler:
                         known_urls=self.queue.known_urls,
                         options=options,
                     )
-                    return page.to_lease_result(lease, records, self.queue.known_urls, rendered)
+                    return page.to_lease_result(lease, records, self.queue.known_urls, rendered, parts)
                 del response  # many pages may wait for the process
         in_process = await self._page_process.call(
             read_and_decide,
@@ -334,8 +355,10 @@ class LeaseHandler:
         )
         if in_process is None:
             decision = settlement_for(lease, PARSER_CRASH)
-            return LeaseResult(lease=lease, records=records, rendered=rendered, decision=decision)
-        return in_process.to_lease_result(lease, records, self.queue.known_urls, rendered)
+            return LeaseResult(
+                lease=lease, records=records, rendered=rendered, parts=parts, decision=decision
+            )
+        return in_process.to_lease_result(lease, records, self.queue.known_urls, rendered, parts)
 
     async def _read_robots(self, lease: Lease, capture: Capture, base: str, follows: bool) -> HopReading:
         if not lease.is_recovered:

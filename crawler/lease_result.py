@@ -23,6 +23,7 @@ from thresher.crawler.log_entry import LeaseDecision
 from thresher.crawler.reading.conditional import next_visit_state, revisit_of
 from thresher.crawler.reading.outcome import REDIRECT_STATUSES, Judgement, judge_response
 from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
+from thresher.crawler.reading.page_parts import PageParts
 from thresher.crawler.reading.page_reading import PageReading, leased_response, read_page
 from thresher.crawler.reading.page_response import PageResponse, with_dom
 from thresher.crawler.reading.redirect_chain import redirect_discovery, redirect_refusal
@@ -56,6 +57,8 @@ class LeaseResult:
     """The earlier capture that the exchange repeats, if it repeats one."""
     rendered: RenderedPage | None = None
     """The page as a browser rendered it; None if it was not rendered."""
+    parts: PageParts | None = None
+    """What was fetched for a page that was not rendered besides itself; None if nothing was asked for."""
     error: str = ""
     """Traceback of the exception that the reading raised, for the crawl's log."""
     robots: tuple[str, ...] = ()
@@ -79,6 +82,7 @@ class PageResult:
         records: tuple[tuple[Capture, UUID], ...],
         known_urls: Container[str],
         rendered: RenderedPage | None = None,
+        parts: PageParts | None = None,
     ) -> LeaseResult:
         """Return the result of a lease. The discoveries leave out URLs whose text is in `known_urls`."""
         return LeaseResult(
@@ -88,6 +92,7 @@ class PageResult:
             metadata=self.metadata,
             revisit=self.revisit,
             rendered=None if self.dropped else rendered,
+            parts=None if self.dropped else parts,
             robots=self.robots,
             decision=_without_known(replace(self.settlement, lease=lease), known_urls),
         )

@@ -27,14 +27,17 @@ from thresher.crawler.lease_result import LeaseResult, settlement_for
 from thresher.crawler.log_entry import exchange_line
 from thresher.crawler.machine.heartbeat import Heartbeat
 from thresher.crawler.reading.outcome import NO_RECORD
+from thresher.crawler.reading.page_parts import PageParts
 from thresher.crawler.render.rendering_archive import archive_rendering
 from thresher.crawler.robots.robots_txt import RobotsRetry, RobotsRuling, use_stale_rules
 from thresher.crawler.rotation import Rotation
 from thresher.crawler.scheduling.lease_queue import LeaseQueue
+from thresher.crawler.subresources.parts_archive import archive_parts
 from thresher.crawler.wire import utc_ms
 from thresher.frontier import Frontier, Lease, Settlement, TakeoverError
 from thresher.storage.archive.archive_writer import ArchiveWriter
 from thresher.storage.crawllog.log_writer import CrawlLogWriter
+from thresher.storage.warc.capture_metadata import CaptureMetadata
 
 T = TypeVar("T")
 LOGGER = logging.getLogger(__name__)
@@ -135,10 +138,12 @@ class Settler:
             return self._archive.drop(capture, record_id, result.dropped)
         if result.rendered is not None:
             archive_rendering(self._archive, result.rendered, capture, record_id)
+        elif result.parts is not None:
+            archive_parts(self._archive, result.parts, capture, record_id)
         return self._archive.append(
             capture,
             record_id,
-            metadata=result.metadata,
+            metadata=_with_parts(result.metadata, result.parts),
             revisit=result.revisit,
             whole=result.lease.interval_s > 0,
         )
@@ -151,6 +156,12 @@ class Settler:
 
     def __repr__(self) -> str:
         return f"<settler of {self._queue}>"
+
+
+def _with_parts(metadata: CaptureMetadata | None, parts: PageParts | None) -> CaptureMetadata | None:
+    if metadata is None or parts is None:
+        return metadata
+    return replace(metadata, facts=(*metadata.facts, *parts.facts()))
 
 
 async def settle_leases(

@@ -39,6 +39,7 @@ from thresher.crawler.settler import Settler
 from thresher.crawler.spiders.blocking_watch import MAX_BLOCK_S
 from thresher.crawler.spiders.feeds import FeedFiles
 from thresher.crawler.subresources.fetchers import SubresourceFetchers
+from thresher.crawler.subresources.requisites import MAX_PAGES, TIMEOUTS, RequisiteCollector
 from thresher.crawler.user_agent import user_agent
 from thresher.crawler.wire import SentExchange
 from thresher.crawler.wire.limits import TOTAL_FACTOR
@@ -137,7 +138,12 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         on_exchange=end_exchange,
     )
     decode_budget = DecodeBudget()
-    fetchers = SubresourceFetchers(frontier, client, address_limiter, decode_budget=decode_budget)
+    fetchers = SubresourceFetchers(
+        frontier, client, address_limiter, decode_budget=decode_budget, wire=config.wire
+    )
+    requisites = (
+        RequisiteCollector(fetchers, timeout_s=config.wire.timeout) if config.archive.requisites else None
+    )
     renderer = _renderer(config, frontier, fetchers)
     sessions = _sessions(config, frontier, system)
     identified += [client, *([renderer] if renderer else [])]
@@ -159,6 +165,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
             heartbeat,
             activity,
             renderer,
+            requisites,
             decode_budget,
             sessions,
         )
@@ -190,12 +197,14 @@ async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
     heartbeat: Heartbeat,
     activity: Activity,
     renderer: "Renderer | None",
+    requisites: RequisiteCollector | None,
     decode_budget: DecodeBudget,
     sessions: "SessionPool | None",
 ) -> bool:
     """Return whether the user's spider has closed the crawl."""
     lease_ms = (
-        round(config.wire.timeout * 1000) * (TOTAL_FACTOR * MAX_EXCHANGES + _renderings(config))
+        round(config.wire.timeout * 1000)
+        * (TOTAL_FACTOR * MAX_EXCHANGES + _renderings(config) + _collections(config))
         + MAX_TURN_WAIT_MS
         + SETTLING_MS
         + round(_blocked_s(config) * 1000)
@@ -242,6 +251,7 @@ async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
         queue=queue,
         archive_filter=config.archive_filter,
         renderer=renderer,
+        requisites=requisites,
         activity=activity,
         decode_budget=decode_budget,
         options=PageOptions(obey=config.reading.obey, cookies=config.wire.cookies),
@@ -291,6 +301,11 @@ def _user_agent(config: WorkerConfig, frontier: Frontier) -> str:
 def _renderings(config: WorkerConfig) -> int:
     """Return the time-outs that a page may spend on waiting for a tab and in it: every leased page may need one."""
     return 0 if not config.rendering.renders else config.scheduling.concurrency // MAX_TABS + 2
+
+
+def _collections(config: WorkerConfig) -> int:
+    """Return the same for the requisites of a page, which wait for those of other pages."""
+    return TIMEOUTS * (config.scheduling.concurrency // MAX_PAGES + 2) if config.archive.requisites else 0
 
 
 def _renderer(config: WorkerConfig, frontier: Frontier, fetchers: SubresourceFetchers) -> "Renderer | None":

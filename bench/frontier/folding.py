@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 
 from thresher.core import Url  # noqa: E402 - a script finds the packages only now
 from thresher.extract.charset import to_utf8  # noqa: E402
-from thresher.extract.links import extract_links  # noqa: E402
+from thresher.extract.markup.links import extract_links  # noqa: E402
 from thresher.frontier import InvalidUrl, canonicalize  # noqa: E402
 from thresher.frontier.page_key import page_key  # noqa: E402
 

@@ -29,7 +29,7 @@ from thresher.crawler.reading.page_response import HTML, HTTP_FORBIDDEN, PAGE_ST
 from thresher.crawler.reading.script_redirects import script_redirects
 from thresher.crawler.reading.sitemap import SitemapEntry, read_sitemap
 from thresher.extract.charset import to_utf8
-from thresher.extract.links import extract_links, holds_address
+from thresher.extract.markup.links import extract_links, holds_address
 from thresher.extract.rights import Rights, rights
 from thresher.extract.sketch import EMPTY_SKETCH, sketch
 from thresher.extract.soft_error import detect_soft_error

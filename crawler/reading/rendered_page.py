@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, cast, get_args
 from uuid import UUID, uuid5
 
-from thresher.core import Capture
+from thresher.crawler.reading.page_parts import Subresource
 
 RenderProblem = Literal["", "render_crash", "render_memory", "render_timeout"]
 """Why the DOM is not what a reader would have seen: the tab crashed, took too much memory, or was not done in time.
@@ -20,15 +20,6 @@ BEHAVIOURS_CUT = "behaviours_cut"
 """Reason of a page that behaviours left before they came to its end."""
 DOM_CONTENT_TYPE = "text/html; charset=utf-8"
 """Content-Type of a DOM, whatever that of the page was."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subresource:
-    """One exchange that the page requested while it was rendered."""
-
-    capture: Capture
-    kind: str
-    """What the browser needed it for: `script`, `stylesheet`, `xhr` (which includes `fetch`), `preflight`."""
 
 
 ScreenshotKind = Literal["view", "thumbnail", "fullPage"]
@@ -111,11 +102,6 @@ def dom_id(page: UUID) -> UUID:
 def report_id(page: UUID) -> UUID:
     """Return the id of the record with the report."""
     return uuid5(page, "rendering")
-
-
-def subresource_id(page: UUID, number: int) -> UUID:
-    """Return the id of the response record of a subresource."""
-    return uuid5(page, f"part-{number}")
 
 
 def screenshot_id(page: UUID, kind: ScreenshotKind) -> UUID:

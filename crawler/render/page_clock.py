@@ -8,14 +8,13 @@ nothing; it is done after `ROUNDS` such rounds at the latest.
 
 import asyncio
 from collections import Counter
-from contextlib import suppress
 from typing import Any, Protocol
 
 from playwright.async_api import CDPSession, Page
 
 from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.init_script import has_used
-from thresher.crawler.render.chromium.isolated_world import call_function
+from thresher.crawler.render.chromium.isolated_world import await_frames
 from thresher.crawler.render.screenshots import MAX_HEIGHT
 
 ROUND_MS = 5_000
@@ -25,12 +24,8 @@ MAX_REQUESTS = 300
 """Requests, refused ones included, after which a page counts as one that never rests."""
 FRAMES_S = 0.1
 """Seconds for some frames, which come in real time."""
-MAX_FRAMES_S = 1.0
 LEAVE_MS = 100
 """Milliseconds of the page's clock in which it hears of what has left its view."""
-TWO_FRAMES = (
-    "function () { return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))); }"
-)
 
 
 class Requests(Protocol):
@@ -91,15 +86,8 @@ async def wait_until_done(  # noqa: PLR0913 - a tab and its window
             return False
         size_before_tall = size
         # The page hears of what has left its view before it hears that the same has come into view.
-        await _show_frames(session, world)
+        await await_frames(session, world)
         await clock.run(LEAVE_MS)
         await page.set_viewport_size({"width": width, "height": MAX_HEIGHT})
-        await _show_frames(session, world)
+        await await_frames(session, world)
     return size_before_tall is not None
-
-
-async def _show_frames(session: CDPSession, world: int) -> None:
-    """Wait for the next frames, in which the page is told which elements are in view."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(MAX_FRAMES_S):
-            await call_function(session, world, TWO_FRAMES)

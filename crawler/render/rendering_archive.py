@@ -16,8 +16,8 @@ from thresher.crawler.reading.rendered_page import (
     encode_report,
     report_id,
     screenshot_id,
-    subresource_id,
 )
+from thresher.crawler.subresources.parts_archive import HEAD_BYTES, append_subresources, exchange_bytes
 from thresher.storage.archive.archive_writer import ArchiveWriter
 from thresher.storage.warc.exchange_records import Attachment
 
@@ -26,8 +26,6 @@ RENDERING_TYPES = frozenset({"metadata", "conversion"})
 """Types of the records that hold the report and the DOM."""
 DOM_URI_PREFIX = "urn:dom:"
 """Begins the URI of a DOM. Under the page's own URI a replay would show the DOM in place of the server's response."""
-HEAD_BYTES = 1 << 10
-"""Bytes reserved for the head of one record."""
 
 
 def archive_rendering(archive: ArchiveWriter, rendered: RenderedPage, page: Capture, page_id: UUID) -> None:
@@ -35,15 +33,14 @@ def archive_rendering(archive: ArchiveWriter, rendered: RenderedPage, page: Capt
     block = encode_report(rendered)
     exchanges = (page, *(subresource.capture for subresource in rendered.subresources))
     archive.reserve(
-        sum(len(one.request) + len(one.response) + 2 * HEAD_BYTES for one in exchanges)
+        exchange_bytes(exchanges)
         + len(block)
         + len(rendered.html)
         + sum(len(each.data) + HEAD_BYTES for each in rendered.screenshots)
         + 2 * HEAD_BYTES,
         max(rendered.started_ms, *(one.started_ms for one in exchanges)),
     )
-    for number, subresource in enumerate(rendered.subresources):
-        archive.append(subresource.capture, subresource_id(page_id, number), resource_type=subresource.kind)
+    append_subresources(archive, rendered.subresources, page_id)
     for each in rendered.screenshots:
         picture = Attachment(
             kind="resource",

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from playwright.async_api import CDPSession, Page, ViewportSize
 
 from thresher.crawler.reading.rendered_page import Screenshot, ScreenshotKind
+from thresher.crawler.render.chromium.isolated_world import await_frames
 
 WINDOW: ViewportSize = {"width": 1280, "height": 720}
 """Pixels of the window of a page that has no pictures."""
@@ -36,9 +37,12 @@ class _Shot:
     scale: float = 1.0
 
 
-async def take_screenshots(page: Page, session: CDPSession) -> tuple[tuple[Screenshot, ...], int]:
+async def take_screenshots(page: Page, session: CDPSession, world: int) -> tuple[tuple[Screenshot, ...], int]:
     """Return the pictures of a page, and its height in pixels. Raise Playwright's `Error` if the tab is gone."""
     await page.set_viewport_size(VIEW)
+    await await_frames(
+        session, world
+    )  # a page that lays itself out by script does so when it hears of its new size
     metrics: dict[str, Any] = await session.send("Page.getLayoutMetrics")
     height = int(metrics["cssContentSize"]["height"])
     taken = [

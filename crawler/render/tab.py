@@ -232,7 +232,7 @@ class _Tab:
             has_closed=self._has_closed_root,
         )
         if self._with_screenshots and not problem:
-            await self._take_screenshots(page, session)
+            await self._take_screenshots(page, session, world)
         return problem
 
     async def _wait(self, page: Page, session: CDPSession, world: int) -> None:
@@ -248,10 +248,10 @@ class _Tab:
             self._behaviour_run = BehaviourRun(driver, self._behaviours, shows_images=self._with_screenshots)
             await self._behaviour_run.run(grew_in_tall_window=has_grown)
 
-    async def _take_screenshots(self, page: Page, session: CDPSession) -> None:
+    async def _take_screenshots(self, page: Page, session: CDPSession, world: int) -> None:
         try:
             async with asyncio.timeout_at(self._deadline + SCREENSHOT_GRACE_S):
-                self.screenshots, self.page_height = await take_screenshots(page, session)
+                self.screenshots, self.page_height = await take_screenshots(page, session, world)
         except TimeoutError:
             self._requests.refuse("screenshot")
 

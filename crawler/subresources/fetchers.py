@@ -10,7 +10,7 @@ from thresher.crawler.subresources.page_lease import PageLease
 from thresher.crawler.subresources.subresource_cache import SubresourceCache
 from thresher.crawler.subresources.subresource_fetcher import HostLocks, SubresourceFetcher
 from thresher.crawler.subresources.subresource_robots import SubresourceRobots
-from thresher.crawler.wire import utc_ms
+from thresher.crawler.wire import WireSettings, utc_ms
 from thresher.crawler.wire.client import Client
 from thresher.crawler.wire.session import Session
 from thresher.frontier import Frontier, Lease
@@ -26,8 +26,10 @@ class SubresourceFetchers:
         address_limiter: AddressLimiter,
         *,
         decode_budget: DecodeBudget,
+        wire: WireSettings,
     ) -> None:
-        """Fetch with `client`, under the robots rules that `frontier` has."""
+        """Fetch with `client`, under the robots rules that `frontier` has, within the limits of `wire`."""
+        self._wire = wire
         self._client, self._address_limiter, self._decode_budget = client, address_limiter, decode_budget
         self._robots_cache = RobotsCache(frontier)
         self._subresource_robots = SubresourceRobots(frontier.origins.robots, utc_ms)
@@ -55,6 +57,7 @@ class SubresourceFetchers:
             decode_budget=self._decode_budget,
             deadline=deadline,
             session=session,
+            wire=self._wire,
         )
 
     def __repr__(self) -> str:

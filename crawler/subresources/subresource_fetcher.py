@@ -27,13 +27,20 @@ from weakref import WeakValueDictionary
 from thresher.core import Capture, Url
 from thresher.crawler.decode_budget import DecodeBudget
 from thresher.crawler.reading.outcome import Judgement, too_busy
-from thresher.crawler.reading.rendered_page import Subresource
+from thresher.crawler.reading.page_parts import Subresource
 from thresher.crawler.robots.robots_txt import RobotsFetch, RobotsRuling
 from thresher.crawler.subresources import request_rules
 from thresher.crawler.subresources.page_lease import PageLease
 from thresher.crawler.subresources.same_site import allows_credentialed_read, site
 from thresher.crawler.subresources.subresource_cache import SHARED_KINDS, SubresourceCache
-from thresher.crawler.wire import Acquire, FetchFailure, Postponement, acquire_at_once, is_public
+from thresher.crawler.wire import (
+    Acquire,
+    FetchFailure,
+    Postponement,
+    WireSettings,
+    acquire_at_once,
+    is_public,
+)
 from thresher.crawler.wire.client import Client
 from thresher.crawler.wire.http.request import HeaderList
 from thresher.crawler.wire.session import Session
@@ -82,6 +89,8 @@ class SubresourceRequest:
     """Redirects that led here."""
     has_left_site: bool = False
     """Whether one of them left the site of the page."""
+    is_in_markup: bool = False
+    """Whether the page's markup asks for it: once, and not a script that asks again and again for news."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +133,12 @@ class SubresourceFetcher:
         cache: SubresourceCache,
         decode_budget: DecodeBudget,
         deadline: float,
+        wire: WireSettings,
         session: Session | None = None,
     ) -> None:
-        """`deadline` is the page's deadline, by the event loop's clock. `session` is the login of the page."""
+        """`deadline` is the page's deadline, by the event loop's clock; `wire` has the limits of one response, and
+        `session` is the login of the page.
+        """
         self._client, self._origin, self._site, self._address = (
             client,
             page.url.origin,
@@ -135,6 +147,7 @@ class SubresourceFetcher:
         )
         self._session = session
         self._lease, self._host_locks, self._cache, self._deadline = lease, host_locks, cache, deadline
+        self._wire = wire
         self._last_request_at = deadline - RESERVED_TIME_SHARE * self._left_s()
         self._exchanges = self._bytes = 0
         self._leased_host_lock = asyncio.Lock()
@@ -145,8 +158,12 @@ class SubresourceFetcher:
 
     def leaves_site(self, request: SubresourceRequest) -> bool:
         """Return whether a request goes to another site than the page's, or was redirected over one."""
+        return request.has_left_site or self.is_other_site(request.url)
+
+    def is_other_site(self, url: str) -> bool:
+        """Return whether a URL belongs to another site than the page."""
         try:
-            return request.has_left_site or site(canonicalize(request.url)) != self._site
+            return site(canonicalize(url)) != self._site
         except InvalidUrl:
             return True
 
@@ -175,7 +192,7 @@ class SubresourceFetcher:
             return cached
         if request.hops > MAX_REDIRECTS:
             return "too_many_hops"
-        if not request.hops and self._is_repeated(request):
+        if not request.hops and not request.is_in_markup and self._is_repeated(request):
             return "repeated"
         found = await self._exchange(url, request, headers, with_credentials=allows_credentials)
         if has_credentials and isinstance(found, Capture) and not _is_readable(found, headers):
@@ -207,8 +224,8 @@ class SubresourceFetcher:
                 self._lease.acquire(has_waited=waited),
                 headers=headers,
                 method=request.method,
-                max_body=MAX_BYTES - self._bytes,
-                timeout_s=self._left_s(),
+                max_body=min(self._wire.max_body, MAX_BYTES - self._bytes),
+                timeout_s=min(self._wire.timeout, self._left_s()),
                 with_credentials=with_credentials,
                 session=self._session if with_credentials else None,
                 is_private=self._session is not None,

@@ -181,7 +181,7 @@ async def _read(  # noqa: PLR0913 - a tab, and how its page was rendered
         if replayed.fates.get(("image", url)) == "found":
             replayed.fates["image", url] = "broken"
     if window is VIEW:
-        replayed.screenshots, _ = await take_screenshots(page, session)
+        replayed.screenshots, _ = await take_screenshots(page, session, world)
 
 
 class _ReplayedRequests:

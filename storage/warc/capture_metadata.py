@@ -19,7 +19,7 @@ MAX_HOPS = 255
 MAX_OUTLINKS = 4 << 20
 """Bytes of outlinks that are written; `outlinksLeftOut` counts those behind."""
 LINE = "\r\n"
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,39}")
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +37,14 @@ class CaptureMetadata:
     hop: str = LINK
     """The kind of hop to all of them: a page has links, a redirect has a target."""
     facts: tuple[tuple[str, str], ...] = ()
-    """Further lines, such as a charset. Names have letters, digits and dashes; line breaks in values become spaces."""
+    """Further lines, such as a charset. Names consist of letters, digits, `-` and `_`; line breaks in values become
+    spaces.
+    """
 
     def __post_init__(self) -> None:
         for name, _ in self.facts:
             if not NAME.fullmatch(name) or name == "reason":  # the name by which a dropped page is recognized
-                raise InputError(f"{name!r} cannot name a fact of a page: use letters, digits and dashes")
+                raise InputError(f"{name!r} cannot name a fact of a page: use letters, digits, - and _")
 
 
 def encode(metadata: CaptureMetadata, capture: Capture) -> bytes:

@@ -8,7 +8,7 @@ import thresher.crawler.lease_result
 import thresher.crawler.reading.page_reading
 import thresher.crawler.robots.robots_txt
 from thresher.crawler.reading import page_reading, sitemap
-from thresher.extract.links import extract_links
+from thresher.extract.markup.links import extract_links
 
 MARK = b"<!-- the mark -->"
 

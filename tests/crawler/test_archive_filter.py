@@ -23,7 +23,7 @@ from thresher.crawler.reading.page_options import DEFAULT_OPTIONS, PageOptions
 from thresher.crawler.reading.page_reading import page_response
 from thresher.crawler.replay.replay import recover
 from thresher.crawler.worker import run_worker
-from thresher.extract.links import extract_links
+from thresher.extract.markup.links import extract_links
 from thresher.frontier import canonicalize
 from thresher.frontier.lease import Settlement
 from thresher.frontier.request_state import RequestState

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.extract.css_references import css_references
+from thresher.extract.markup.css_references import css_references
 
 PIECES = [
     "url(",

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from thresher.extract.links import LIMIT, LONGEST, MAX_META, extract_links, holds_address
+from thresher.extract.markup.links import LIMIT, LONGEST, MAX_META, extract_links, holds_address
 
 BASE = "http://example.org/dir/page.html"
 

@@ -11,7 +11,7 @@ from tests.expect import expect
 from thresher.extract import html as main_text
 from thresher.extract import wikitext
 from thresher.extract.extraction import Extraction
-from thresher.extract.links import extract_links
+from thresher.extract.markup.links import extract_links
 from thresher.extract.pdf.pdf_facts import _items
 from thresher.extract.raw_text import page_windows
 from thresher.extract.references import unescape

@@ -21,7 +21,7 @@ from thresher.crawler.wire.http.request import parse_target as wire_target
 from thresher.crawler.wire.http.response_reader import ResponseReader
 from thresher.extract import html, pdf, wikitext
 from thresher.extract.charset import decode, to_utf8
-from thresher.extract.links import extract_links
+from thresher.extract.markup.links import extract_links
 from thresher.extract.mime import sniff_type
 from thresher.extract.raw_text import declared_language, page_windows
 from thresher.extract.rights import rights

@@ -5,7 +5,7 @@ import signal
 from unittest.mock import patch
 
 from thresher.crawler.reading import page_reading
-from thresher.extract.links import extract_links
+from thresher.extract.markup.links import extract_links
 
 MARK = b"<!-- the mark -->"
 

@@ -23,7 +23,7 @@ from thresher.core.unicode14 import known
 from thresher.extract import html, wikitext
 from thresher.extract.charset import decode, to_utf8
 from thresher.extract.extraction import Extraction
-from thresher.extract.links import extract_links
+from thresher.extract.markup.links import extract_links
 from thresher.filters.dedup import repeat_units
 from thresher.filters.dedup.signature import sign
 from thresher.filters.judge import judge

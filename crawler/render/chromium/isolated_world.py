@@ -1,8 +1,15 @@
 """Isolated worlds of Chromium: JavaScript of ours in a tab that sees the page, and that the page does not see."""
 
+import asyncio
+from contextlib import suppress
 from typing import Any
 
 from playwright.async_api import CDPSession
+
+MAX_FRAMES_S = 1.0
+_TWO_FRAMES = (
+    "function () { return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))); }"
+)
 
 
 async def create_world(session: CDPSession) -> int:
@@ -29,3 +36,12 @@ async def call_function(session: CDPSession, context: int, function: str, *argum
         },
     )
     return found["result"].get("value")
+
+
+async def await_frames(session: CDPSession, world: int) -> None:
+    """Wait for the next two frames of the page, in which it takes notice of a new window: it hears of its size, and of
+    the elements in view. A page that draws none is waited for a second at most.
+    """
+    with suppress(TimeoutError):
+        async with asyncio.timeout(MAX_FRAMES_S):
+            await call_function(session, world, _TWO_FRAMES)

@@ -25,11 +25,12 @@ PAGE_PART_TYPES = frozenset(
     (
         *("stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "prefetch"),
         *("eventsource", "websocket", "manifest", "signedexchange", "ping", "cspviolationreport"),
-        *("preflight", "fedcm", "other"),
+        *("preflight", "fedcm", "other", "frame"),
     )
 )
 """Values of WARC-Resource-Type for parts of a page: the resource types of the Chrome DevTools Protocol
-(Network.ResourceType) in lower case, except `document`, which browsertrix-crawler writes on pages."""
+(Network.ResourceType) in lower case, except `document`, which browsertrix-crawler writes on pages; and `frame`, which
+we write on documents in frames."""
 
 WHOLE: tuple[ScreenshotKind, ...] = ("fullPage", "view")
 """Pictures that may show all of a page, the better one first."""

@@ -13,7 +13,7 @@ from thresher.crawler.reading.page_reading import page_response
 from thresher.crawler.reading.page_response import with_dom
 from thresher.crawler.reading.redirect_chain import MAX_REDIRECTS
 from thresher.crawler.reading.rendered_page import RenderReport
-from thresher.extract.links import PageLinks
+from thresher.extract.markup.links import PageLinks
 from thresher.frontier import Fault, HostSwitch, Outcome, Scope, canonicalize
 from thresher.frontier.request_state import RequestState
 

@@ -15,7 +15,7 @@ from thresher.crawler.render.tab import render
 from thresher.crawler.subresources.subresource_cache import SubresourceCache
 from thresher.crawler.subresources.subresource_fetcher import HostLocks, SubresourceFetcher
 from thresher.crawler.subresources.subresource_robots import Permission
-from thresher.crawler.wire import acquire_at_once, utc_ms
+from thresher.crawler.wire import WireSettings, acquire_at_once, utc_ms
 from thresher.frontier import canonicalize
 
 AGENT = "thresher/test (+mailto:test@example.org)"
@@ -101,6 +101,7 @@ class BrowserThread:
             cache=SubresourceCache(utc_ms) if self._kept is None else self._kept,
             decode_budget=DecodeBudget(),
             deadline=until,
+            wire=WireSettings(),
         )
         self.browser.open_pages += 1
         try:

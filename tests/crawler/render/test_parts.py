@@ -19,6 +19,7 @@ from thresher.crawler.subresources.subresource_fetcher import (
     SubresourceRequest,
 )
 from thresher.crawler.subresources.subresource_robots import Permission
+from thresher.crawler.wire import WireSettings
 from thresher.frontier import canonicalize
 
 FOREVER = 3_600.0
@@ -53,6 +54,7 @@ class Asked:
             cache=SubresourceCache(lambda: 0) if kept is None else kept,
             decode_budget=DecodeBudget(),
             deadline=asyncio.get_running_loop().time() + seconds,
+            wire=WireSettings(timeout=seconds, max_body=module.MAX_BYTES),
         )
 
     async def get(self, path, *, kind="xhr", headers=None, method="GET", hops=0, left_site=False):

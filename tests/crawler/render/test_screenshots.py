@@ -47,6 +47,17 @@ def test_a_page_is_pictured_in_its_window_as_a_thumbnail_and_whole(painting_stag
     assert rendered.page_height == 5000
 
 
+def test_a_page_that_lays_itself_out_by_script_is_pictured_as_it_is_in_the_window(painting_stage):
+    script = (
+        "onresize = () => requestAnimationFrame(() => { document.body.style.height = innerHeight + 'px' })"
+    )
+    style = "* { margin: 0 } body { height: 4000px; background: red }"
+    rendered, _ = painting_stage.render(
+        {"/": page(f"<!doctype html><style>{style}</style><p>text</p><script>{script}</script>")}
+    )
+    assert rendered.page_height == 1080
+
+
 def test_pictures_lie_before_their_page_and_documents_refer_to_them(crawl, site, monkeypatch):
     site.answers |= {"/": SHORT, "/tall": TALL, "/red.png": RED}
     crawl.seed(f"{site.url}/", f"{site.url}/tall", max_depth=0)

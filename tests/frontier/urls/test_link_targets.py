@@ -68,7 +68,7 @@ HREFS = (
     )
     .map(str.strip)
     .filter(bool)
-)  # as `extract.links` has them
+)  # as `extract.markup.links` has them
 BASES = st.builds(
     "".join,
     st.tuples(

@@ -7,7 +7,7 @@ from tests.crawler.server import page
 from tests.expect import expect
 from thresher.extract.extraction import Extraction
 from thresher.extract.html import extract
-from thresher.extract.links import extract_links
+from thresher.extract.markup.links import extract_links
 from thresher.frontier.urls.link_targets import link_targets
 
 LONG = " with a sentence that is long enough to be taken for the text of a page."

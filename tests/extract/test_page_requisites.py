@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.extract.requisites import (
+from thresher.extract.markup.page_requisites import (
     LIMIT,
     LONGEST,
     Requisite,

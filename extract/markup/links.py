@@ -2,8 +2,8 @@
 
 1. Links are what a reader can follow: `a`, `area`, frames, the relations of the head that lead to pages (next,
    canonical, index, alternate...), and the target of a `<meta>` refresh. Only the first `<base href>` counts.
-2. One regular expression separates tags from text (`extract.tags`). The place of a link in the tree does not matter,
-   and time and memory are proportional to the page.
+2. One regular expression separates tags from text (`extract.markup.tags`). The place of a link in the tree does not
+   matter, and time and memory are proportional to the page.
 3. Links that a tree would leave out are found too: links in a `<select>` and after a `<plaintext>`.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from thresher.extract.tags import (
+from thresher.extract.markup.tags import (
     BLANK,
     COMMENT,
     MORE,

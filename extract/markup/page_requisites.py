@@ -3,7 +3,7 @@
 1. Style sheets with what they import, scripts, frames, fonts, images with all their candidates (`srcset`, `<picture>`,
    the attributes of lazy images), icons, manifests, media. What a script would load is found only by a browser.
 2. Style sheets come first and media last, because a page's time may end before all are fetched.
-3. Tags are read as `extract.tags` does: time and memory are proportional to the page, and nothing raises.
+3. Tags are read as `extract.markup.tags` does: time and memory are proportional to the page, and nothing raises.
 """
 
 import json
@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple, get_args
 
 import ada_url
 
-from thresher.extract.css_references import css_references
-from thresher.extract.tags import (
+from thresher.extract.markup.css_references import css_references
+from thresher.extract.markup.tags import (
     BLANK,
     COMMENT,
     ENDS,

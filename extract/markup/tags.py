@@ -1,4 +1,4 @@
-"""The tags of a page, by regular expressions: what `extract.links` and `extract.requisites` are made of.
+"""The tags of a page, by regular expressions: what `links` and `page_requisites` are made of.
 
 1. One expression without backtracking separates tags from text as the tokenizer of the HTML standard does (section
    13.2.5): comments, scripts, styles and other raw text, quoted attributes. No tree is built. A malicious page could
