@@ -243,9 +243,16 @@ class _Tab:
         )
         if not self._behaviours.is_empty:
             driver = PageDriver(
-                page, session, world, self._requests, clock, deadline=self._deadline, width=width
+                page,
+                session,
+                world,
+                self._requests,
+                clock,
+                deadline=self._deadline,
+                width=width,
+                shows_images=self._with_screenshots,
             )
-            self._behaviour_run = BehaviourRun(driver, self._behaviours, shows_images=self._with_screenshots)
+            self._behaviour_run = BehaviourRun(driver, self._behaviours)
             await self._behaviour_run.run(grew_in_tall_window=has_grown)
 
     async def _take_screenshots(self, page: Page, session: CDPSession, world: int) -> None:

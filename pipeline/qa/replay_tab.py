@@ -169,8 +169,17 @@ async def _read(  # noqa: PLR0913 - a tab, and how its page was rendered
         page, session, world, requests, clock, width=window["width"], always_tall=window is VIEW
     )
     if behaviours:
-        driver = PageDriver(page, session, world, requests, clock, deadline=deadline, width=window["width"])
-        run = BehaviourRun(driver, Behaviours(names=behaviours), shows_images=True)
+        driver = PageDriver(
+            page,
+            session,
+            world,
+            requests,
+            clock,
+            deadline=deadline,
+            width=window["width"],
+            shows_images=True,
+        )
+        run = BehaviourRun(driver, Behaviours(names=behaviours))
         await run.run(grew_in_tall_window=has_grown)
     replayed.html, replayed.title = await dom.read_dom(
         session, world, requested_url=listed.url, max_bytes=MAX_DOM_BYTES, has_closed=True

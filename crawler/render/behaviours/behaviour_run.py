@@ -1,6 +1,6 @@
 """`BehaviourRun`: do in a page that is done what a reader would do to see the rest of it.
 
-1. First we look at the page. If it needs nothing, that was all: two calls into the browser.
+1. First we look at the page. If it needs nothing, that was all: one call into the browser.
 2. `consent` answers the banner of a consent product. Then the user's own script runs, if there is one for the page
    (`crawler.render.behaviours.behaviour_script`). `more` clicks the buttons that load more.
 3. `scroll` goes to the end of the page, and of the panes in it that scroll by themselves, until nothing is added. Then
@@ -11,7 +11,9 @@
 5. A page without an end is left (`crawler.render.behaviours.page_driver`), and the report says so.
 """
 
-from thresher.crawler.reading.rendered_page import BehaviourName, BehaviourReport
+from collections.abc import Mapping
+
+from thresher.crawler.reading.rendered_page import BehaviourReport
 from thresher.crawler.render.behaviours.behaviour_script import Behaviours
 from thresher.crawler.render.behaviours.page_driver import PageDriver
 from thresher.crawler.render.behaviours.script_run import run_script
@@ -25,15 +27,13 @@ MAX_BANNERS = 3
 """Clicks on the buttons of consent banners."""
 MAX_FAILURES = 3
 """Clicks in a row that add nothing, after which no further button that loads more is tried."""
-_BUTTONS = frozenset[BehaviourName]({"consent", "more", "next"})
 
 
 class BehaviourRun:
     """The behaviours of one page, in the tab that shows it."""
 
-    def __init__(self, driver: PageDriver, behaviours: Behaviours, *, shows_images: bool) -> None:
-        """`shows_images` says that images are fetched."""
-        self._driver, self._behaviours, self._shows_images = driver, behaviours, shows_images
+    def __init__(self, driver: PageDriver, behaviours: Behaviours) -> None:
+        self._driver, self._behaviours = driver, behaviours
         self._actions: dict[str, str] = {}
 
     @property
@@ -46,22 +46,24 @@ class BehaviourRun:
     async def run(self, *, grew_in_tall_window: bool) -> None:
         """Do all of it. `grew_in_tall_window` says what `wait_until_done` returned."""
         driver, names = self._driver, self._behaviours.names
-        await driver.begin()
-        seen = await self._buttons()
+        seen = await driver.begin()
         if seen.get("consent") and "consent" in names:
             await self._answer_consent()
-            seen = await self._buttons()
+            seen = await driver.look()
         if self._behaviours.script is not None:
             self._actions["script"] = await run_script(driver, self._behaviours.script)
-            seen = await self._buttons()
+            seen = await driver.look()
         has_grown = grew_in_tall_window
         for _ in range(MAX_TURNS):
             if seen.get("more") and "more" in names:
                 await self._load_more()
-            if "scroll" not in names or not await self._scroll(has_grown=has_grown):
+                seen = await driver.look()
+            if "scroll" not in names or not (has_grown or seen.get("isTall")):
+                break
+            if not await self._scroll(seen, has_grown=has_grown):
                 break
             # The rest of the page may have another button.
-            seen, has_grown = await self._buttons(), False
+            seen, has_grown = await driver.look(), False
             if not seen.get("more"):
                 break
         if "autoplay" in names and (count := await driver.call("play")):
@@ -70,13 +72,6 @@ class BehaviourRun:
         if seen.get("next") and "next" in names:
             await self._turn_pages()
         driver.end()
-
-    async def _buttons(self) -> dict[str, bool]:
-        return (
-            await self._driver.call("lookForButtons") or {}
-            if _BUTTONS.intersection(self._behaviours.names)
-            else {}
-        )
 
     async def _answer_consent(self) -> None:
         """Answer the banner, as the first of its buttons says that may be clicked."""
@@ -113,28 +108,28 @@ class BehaviourRun:
         await driver.call("showReplaced")
         self._actions["next"] = _times(clicks, "click")
 
-    async def _scroll(self, *, has_grown: bool) -> bool:
+    async def _scroll(self, seen: Mapping[str, bool], *, has_grown: bool) -> bool:
         """Scroll to the end until nothing is added, then through everything once. Return whether anything was added.
         `has_grown` says that the page adds what comes into view.
         """
         driver = self._driver
-        seen = await driver.call("look", self._shows_images) or {}
-        if not (has_grown or seen.get("isTall")):
-            return False
-        steps_before, elements_before, was_tall = driver.step_count, await driver.measure(), driver.is_tall
+        if has_grown:
+            await driver.measure()
+        steps_before, elements_before, was_tall = driver.step_count, driver.element_count, driver.is_tall
+        waits_for_view = bool(seen.get("view"))
         if was_tall and not has_grown and driver.may_go_on():
             # The end of the page has not been in view so far.
-            await driver.call("scrollToEnd")
+            await driver.call("scrollToEnd", waits_for_view)
             has_grown = await driver.settle()
         if has_grown or not was_tall:
             if was_tall:
                 await driver.resize(tall=False)
             while driver.may_go_on():
-                if has_grown or seen.get("view"):
+                if has_grown or waits_for_view:
                     # Only what has been out of view can come into view, and the page hears of each in its turn.
                     await driver.call("leaveEnd")
                     await driver.run_clock(LEAVE_MS)
-                await driver.call("scrollToEnd")
+                await driver.call("scrollToEnd", waits_for_view)
                 if not await driver.settle():
                     break
                 has_grown = True
@@ -144,7 +139,7 @@ class BehaviourRun:
                 await driver.settle()
         await driver.call("scrollToTop")
         self._actions["scroll"] = _times(driver.step_count - steps_before, "step")
-        return await driver.measure() > elements_before
+        return driver.element_count > elements_before
 
     def __repr__(self) -> str:
         return f"<behaviours: {self.report}>"

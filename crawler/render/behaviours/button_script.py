@@ -58,9 +58,11 @@ BUTTON_SCRIPT = r"""
     !element.closest("[inert], [aria-hidden=true]") && !/\bdisabled\b/i.test(element.className);
   const mayClick = element => isEnabled(element) && isVisible(element) && isSafe(element);
   const short = element => {
-    const text = label(element);
+    const text = element.textContent.length <= 10 * MOST_LETTERS ? label(element) : "";
     return text.length <= MOST_LETTERS ? bare(text) : "";
   };
+  let buttons = null;  // the buttons of the page and what they say, during one call
+  const allButtons = () => buttons ??= everywhere(BUTTONS).map(element => ({element, says: short(element)}));
 
   const spent = new WeakSet();
   let last = null;
@@ -70,20 +72,20 @@ BUTTON_SCRIPT = r"""
     return label(element).slice(0, MOST_LETTERS) || element.id || element.localName;
   };
   const NAMED_MORE = /(?:^|[-_\s])(?:load|show|view)[-_]?more(?:$|[-_\s])/i;
-  const saysMore = element => says.more.test(short(element)) ||
-    (NAMED_MORE.test(`${element.id} ${element.getAttribute("class") || ""}`) &&
-      short(element) !== "" && !says.less.test(short(element)));
-  const moreButton = () => everywhere(BUTTONS).find(element =>
-    !spent.has(element) && saysMore(element) && !element.hasAttribute("aria-haspopup") &&
+  const saysMore = (element, text) => text !== "" && (says.more.test(text) ||
+    (NAMED_MORE.test(`${element.id} ${element.getAttribute("class") || ""}`) && !says.less.test(text)));
+  const moreButton = () => allButtons().find(({element, says: text}) =>
+    !spent.has(element) && saysMore(element, text) && !element.hasAttribute("aria-haspopup") &&
     element.getAttribute("aria-expanded") !== "true" &&
-    !element.closest("nav, header, footer, [role=menu], [role=menubar], [role=navigation]") && mayClick(element));
+    !element.closest("nav, header, footer, [role=menu], [role=menubar], [role=navigation]") &&
+    mayClick(element))?.element;
   const PAGERS = "nav, [role=navigation], [class*=pagina i], [class*=pager i], [id*=pagina i], [id*=pager i]";
   const MOVING = "[class*=carousel i], [class*=slider i], [class*=swiper i], [class*=slick i], [class*=gallery i]";
-  const nextButton = () => everywhere(BUTTONS).find(element => {
-    const names = [short(element), plain(element.getAttribute("aria-label") || "")];
+  const nextButton = () => allButtons().find(({element, says: text}) => {
+    const names = [text, plain(element.getAttribute("aria-label") || "")];
     return names.some(name => says.next.test(name)) && !leadsSomewhere(element) && element.closest(PAGERS) &&
       !element.closest(MOVING) && mayClick(element);
-  });
+  })?.element;
 
   const bannerOf = rule => everywhere(rule.banner).find(isVisible);
   const floats = element => {

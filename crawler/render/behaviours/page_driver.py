@@ -12,8 +12,6 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Page
 
-from thresher.crawler.render.behaviours.button_words import BUTTON_WORDS
-from thresher.crawler.render.behaviours.consent_rules import RULES_VALUE
 from thresher.crawler.render.behaviours.page_script import CALL, PAGE_SCRIPT
 from thresher.crawler.render.chromium.isolated_world import call_function
 from thresher.crawler.render.page_clock import PageClock, Requests
@@ -49,8 +47,12 @@ class PageDriver:
         *,
         deadline: float,
         width: int,
+        shows_images: bool,
     ) -> None:
-        """`deadline` is that of the page, by the event loop's clock; `width` is that of its window, in pixels."""
+        """`deadline` is that of the page, by the event loop's clock; `width` is that of its window, in pixels;
+        `shows_images` says that images are fetched.
+        """
+        self._images = {"value": shows_images}
         self._page, self._session, self._world, self._width = page, session, world, width
         self._requests, self._clock = requests, clock
         now = asyncio.get_running_loop().time()
@@ -61,10 +63,18 @@ class PageDriver:
         self.cut = ""
         """The bound that forbade a step; empty if none did."""
 
-    async def begin(self) -> None:
-        """Bring the functions of `PAGE_SCRIPT` into the page."""
-        arguments = ({"value": RULES_VALUE}, {"value": BUTTON_WORDS})
-        await call_function(self._session, self._world, PAGE_SCRIPT, *arguments)
+    async def begin(self) -> dict[str, bool]:
+        """Bring the functions of `PAGE_SCRIPT` into the page. Return what there is to do."""
+        return self._seen(await call_function(self._session, self._world, PAGE_SCRIPT, self._images))
+
+    async def look(self) -> dict[str, bool]:
+        """Return what there is to do by now."""
+        return self._seen(await self.call("lookAgain", self._images["value"]))
+
+    def _seen(self, found: dict[str, Any] | None) -> dict[str, bool]:
+        found = found or {}
+        self._measured = {name: int(found.get(name, value)) for name, value in self._measured.items()}
+        return found
 
     async def call(self, name: str, *values: object) -> Any:
         """Return what a function of `PAGE_SCRIPT` returns; None if it raises, or if no frame comes."""
@@ -89,9 +99,13 @@ class PageDriver:
         if self.step_count and not self.cut:
             self.cut = next((reason for reason in CUTTING_REFUSALS if since[reason]), "")
 
-    async def measure(self) -> int:
-        """Measure the page, so that `settle` knows whether it grows from now on. Return the number of its elements."""
+    async def measure(self) -> None:
+        """Measure the page, so that `settle` knows whether it grows from now on."""
         self._measured = await self._measure()
+
+    @property
+    def element_count(self) -> int:
+        """Elements of the page when it was last measured."""
         return self._measured["elements"]
 
     async def settle(self) -> bool:

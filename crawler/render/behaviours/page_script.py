@@ -4,10 +4,13 @@ They live in an isolated world (`crawler.render.chromium.isolated_world`), so th
 What the page lists (panes that scroll) is bounded.
 """
 
+import json
+
 from thresher.crawler.render.behaviours.button_script import BUTTON_SCRIPT
+from thresher.crawler.render.behaviours.button_words import BUTTON_WORDS
+from thresher.crawler.render.behaviours.consent_rules import RULES_VALUE
 
 _PAGE = r"""
-function (rules, words) {
   const MOST_PANES = 5, PANE_HEIGHT = 200, PANE_WIDTH = 300;  // pixels; a smaller pane is no list of the page
   const find = (root, selector) =>
     [...(root instanceof Document ? Document : DocumentFragment).prototype.querySelectorAll.call(root, selector)];
@@ -18,9 +21,11 @@ function (rules, words) {
         if (element.shadowRoot instanceof ShadowRoot) found.push(element.shadowRoot);
     return found;
   };
-  const everywhere = selector => trees().flatMap(root => find(root, selector));
+  let known = null;  // the trees of the page, during one call
+  const everywhere = selector => (known ??= trees()).flatMap(root => find(root, selector));
   const notices = what => !window.dispatchEvent(new Event("thresher-" + what, {cancelable: true}));
-  const twoFrames = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const frame = () => new Promise(done => requestAnimationFrame(done));
+  const twoFrames = () => frame().then(frame);
 
   const scrolls = element => {
     if (element.scrollHeight < element.clientHeight + 50) return false;
@@ -45,15 +50,20 @@ function (rules, words) {
   };
 
   globalThis.behaviours = {
+    forget() {
+      known = null;
+      buttons = null;
+    },
     look(showsImages) {
       const view = notices("view"), scroll = notices("scroll");
       const lazy = showsImages && find(document, "img[loading=lazy i]").some(image => !image.complete);
-      return {view, lazy, isTall: (view || scroll || lazy) && panes().some(isTall)};
+      const isLong = (view || scroll || lazy) && panes().some(isTall);
+      return {view, lazy, isTall: isLong, ...(isLong ? this.measure() : {})};
     },
     measure() {
-      const all = trees();
+      known ??= trees();
       return {
-        elements: all.reduce((sum, root) => sum + find(root, "*").length, 0),
+        elements: known.reduce((sum, root) => sum + find(root, "*").length, 0),
         height: panes().reduce((sum, pane) => sum + pane.scrollHeight, 0),
       };
     },
@@ -61,11 +71,10 @@ function (rules, words) {
       for (const pane of panes()) to(pane, 0);
       await twoFrames();
     },
-    async scrollToEnd() {
-      const all = panes(), moves = all.some(pane => !isAtEnd(pane));
-      for (const pane of all) to(pane, pane.scrollHeight);
-      await twoFrames();
-      return moves;
+    async scrollToEnd(waitsForView) {
+      for (const pane of panes()) to(pane, pane.scrollHeight);
+      // A page hears of its scrolling in the next frame, and of what came into view in the one after that.
+      await (waitsForView ? twoFrames() : frame());
     },
     async scrollOn() {
       const all = panes().filter(pane => !isAtEnd(pane));
@@ -78,6 +87,13 @@ function (rules, words) {
     },
   };
 """
-PAGE_SCRIPT = f"{_PAGE}{BUTTON_SCRIPT}}}"
-"""A function of the consent rules and the words of buttons, which defines `behaviours` in its world."""
-CALL = "function (name, ...values) { return behaviours[name](...values); }"
+_DATA = f"const rules = {json.dumps(RULES_VALUE)}, words = {json.dumps(BUTTON_WORDS)};"
+_LOOK = """
+  behaviours.lookAgain = showsImages => ({...behaviours.lookForButtons(), ...behaviours.look(showsImages)});
+  return behaviours.lookAgain(showsImages);
+"""
+PAGE_SCRIPT = f"function (showsImages) {{ {_DATA}{_PAGE}{BUTTON_SCRIPT}{_LOOK}}}"
+"""A function which defines `behaviours` in its world, and looks at the page. The rules are part of its text, because
+that costs less than arguments do.
+"""
+CALL = "function (name, ...values) { behaviours.forget(); return behaviours[name](...values); }"

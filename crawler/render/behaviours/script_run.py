@@ -48,7 +48,7 @@ async def _run_step(driver: PageDriver, step: Step) -> bool:
             else:
                 return False
         case "scroll" if step.selector == "end":
-            await driver.call("scrollToEnd")
+            await driver.call("scrollToEnd", True)
         case _:
             if not await driver.call("act", step.action, step.selector, step.text):
                 return False
