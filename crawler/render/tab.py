@@ -158,11 +158,12 @@ class _Tab:
         return tuple(self._requests.navigations)
 
     def behaviour_report(self, problem: RenderProblem) -> BehaviourReport | None:
-        """Return what behaviours did; a problem of the rendering cut them."""
+        """Return what behaviours did; a problem of the rendering cut them, and so did the bound of the DOM."""
         if self._behaviour_run is None:
             return None
         report = self._behaviour_run.report
-        return replace(report, cut=report.cut or problem)
+        too_long = "bytes" if report.actions and len(self.html) >= self._max_bytes else ""
+        return replace(report, cut=report.cut or problem or too_long)
 
     async def _problem(self, user_agent: str) -> RenderProblem:
         context: BrowserContext | None = None

@@ -177,7 +177,7 @@ async def _read(  # noqa: PLR0913 - a tab, and how its page was rendered
             clock,
             deadline=deadline,
             width=window["width"],
-            shows_images=True,
+            shows_images=window is VIEW,
         )
         run = BehaviourRun(driver, Behaviours(names=behaviours))
         await run.run(grew_in_tall_window=has_grown)

@@ -22,10 +22,11 @@ from thresher.storage.warc.records import read_records
 pytestmark = pytest.mark.usefixtures("chromium")
 WORDS = "<p>" + "Plain words of a page that is shown. " * 30
 SHORT = page(f"<!doctype html>{WORDS}<img src=/red.png width=300 height=200>")
-TALL = page(
+TALL_PAGE = (
     f"<!doctype html><style>* {{ margin: 0 }} body {{ height: 5000px }}</style>{WORDS}"
     "<img src=/red.png width=300 height=200 loading=lazy style='position: absolute; top: 4000px'>"
 )
+TALL = page(TALL_PAGE)
 RED = page(png(30, 20, (255, 0, 0)), kind="image/png")
 
 
@@ -56,6 +57,18 @@ def test_a_page_that_lays_itself_out_by_script_is_pictured_as_it_is_in_the_windo
         {"/": page(f"<!doctype html><style>{style}</style><p>text</p><script>{script}</script>")}
     )
     assert rendered.page_height == 1080
+
+
+@pytest.mark.slow
+def test_an_image_far_below_the_window_that_waits_to_be_near_it_is_fetched_by_scrolling(painting_stage):
+    answers = {
+        "/": page(TALL_PAGE.replace("5000px", "30000px").replace("4000px", "20000px")),
+        "/red.png": RED,
+    }
+    assert "/red.png" not in painting_stage.render(answers)[1].paths
+    rendered, server = painting_stage.render(answers, behaviours=("scroll",), seconds=20)
+    assert (server.paths["/red.png"], rendered.report.behaviours.cut) == (1, "")
+    assert png_size(rendered.screenshots[0].data) == (1920, 1080)
 
 
 def test_pictures_lie_before_their_page_and_documents_refer_to_them(crawl, site, monkeypatch):

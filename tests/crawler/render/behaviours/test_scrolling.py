@@ -118,6 +118,14 @@ def test_a_list_without_an_end_has_the_bound_of_requests_that_differ_in_their_qu
 
 
 @pytest.mark.slow
+def test_a_dom_that_grew_beyond_its_bound_in_bytes_is_marked(stage):
+    rendered, _ = stage.render(
+        {"/": page(LISTENER % (STYLE, 60))}, behaviours=("scroll",), seconds=30, max_bytes=1_000
+    )
+    assert (len(rendered.html), rendered.report.behaviours.cut) == (1_000, "bytes")
+
+
+@pytest.mark.slow
 def test_a_page_without_an_end_is_left_in_time_to_be_read(stage):
     rendered, _ = stage.render({"/": page(LISTENER % (STYLE, 10**9))}, behaviours=("scroll",), seconds=3)
     assert (rendered.report.problem, rendered.report.behaviours.cut) == ("", "time")
