@@ -59,6 +59,7 @@ class Replayed:
 
     text: str
     broken_images: int
+    """Those that the page has asked for, and that are no images."""
     colour: str
     """Of the text, as the stylesheets want it."""
 
@@ -67,29 +68,33 @@ class Player:
     def __init__(self, browser, address):
         self._browser, self._address = browser, address
 
-    def open(self, wacz, url, timestamp=""):
-        """Open a page of a WACZ file in the directory that is served. Try again if nothing is shown: now and then the
-        player's service worker starts too late for its own frame.
+    def open(self, wacz, url, timestamp="", wanted=""):
+        """Open a page of a WACZ file in the directory that is served, and wait until it shows the `wanted` text. Try
+        again if it does not: now and then the player's service worker starts too late for its own frame.
         """
         for _ in range(ATTEMPTS):
-            found = self._opened(wacz, url, timestamp)
-            if found.text:
+            found = self._opened(wacz, url, timestamp, wanted)
+            if found.text and wanted in found.text:
                 return found
-        return Replayed("(nothing is shown)", 0, "")
+        return found if found.text else Replayed("(nothing is shown)", 0, "")
 
-    def _opened(self, wacz, url, timestamp):
+    def _opened(self, wacz, url, timestamp, wanted):
         context = self._browser.new_context(service_workers="allow")
         try:
             page = context.new_page()
             words = urlencode({"source": f"/files/{wacz}", "url": url, "ts": timestamp})
             page.goto(f"{self._address}/?{words}")
-            until = time.monotonic() + SECONDS
+            until, found = time.monotonic() + SECONDS, Replayed("", 0, "")
             while time.monotonic() < until:
                 for frame in page.frames:
-                    if f"mp_/{url}" in frame.url and (found := self._shown(frame)).text:
+                    if (
+                        f"mp_/{url}" in frame.url
+                        and (found := self._shown(frame)).text
+                        and wanted in found.text
+                    ):
                         return found
                 page.wait_for_timeout(100)  # the events of the browser are taken meanwhile
-            return Replayed("", 0, "")
+            return found
         finally:
             context.close()
 
@@ -98,7 +103,9 @@ class Player:
             frame.wait_for_load_state("load", timeout=5_000)
             return Replayed(
                 frame.evaluate("document.body.innerText").strip(),
-                frame.evaluate("[...document.images].filter(one => !one.naturalWidth).length"),
+                frame.evaluate(
+                    "[...document.images].filter(one => one.complete && one.currentSrc && !one.naturalWidth).length"
+                ),
                 frame.evaluate("getComputedStyle(document.body).color"),
             )
         except playwright.Error:  # it went elsewhere meanwhile

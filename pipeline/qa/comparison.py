@@ -87,11 +87,13 @@ def compare(seen: Observations) -> Comparison:
 
 
 def is_blank(seen: Observations) -> bool:
-    """Return whether a page shows no word and no part that could be seen, and no picture shows that it was so."""
+    """Return whether a page shows no word and no part that could be seen, and no record shows that it was so."""
     has_parts = any(
         fate == "found" and kind in ("image", "media", "document") for (kind, _), fate in seen.fates.items()
     )
-    was_so = seen.differing is not None and seen.differing <= 1 - AGREES_AT
+    was_so = (seen.differing is not None and seen.differing <= 1 - AGREES_AT) or (
+        seen.differing is None and seen.is_whole_text and not WORD.search(seen.recorded_text)
+    )
     return not (WORD.search(seen.replayed_text) or has_parts or was_so)
 
 

@@ -19,7 +19,7 @@ from thresher.crawler.render.tab import BrowserGoneError
 from thresher.extract.charset import decode
 from thresher.pipeline.qa.comparison import Comparison, Observations, compare
 from thresher.pipeline.qa.examiner import Examiner, open_examiner
-from thresher.pipeline.qa.replay_tab import CRASHED, PAGE_S, ReplayedPage, replay_page
+from thresher.pipeline.qa.replay_tab import CRASHED, PAGE_S, RecordedView, ReplayedPage, replay_page
 from thresher.pipeline.qa.wacz_archive import DOM_WINDOW_MS, WaczArchive
 from thresher.pipeline.qa.wacz_lines import ListedPage
 from thresher.pipeline.terminal.progress import Progress
@@ -203,13 +203,12 @@ class _Run:
             self._progress.advance(pages[at].url)
 
     async def _replay(self, browser: Browser, page: ListedPage) -> ReplayedPage:
-        return await replay_page(
-            browser,
-            page,
-            self._archive.find,
-            with_pictures=self._picture(page) is not None,
+        view = RecordedView(
+            has_picture=self._picture(page) is not None,
+            shows_frames=self._archive.dom(page.url, page.date_ms) is None,  # our browser loads none
             behaviours=self._archive.behaviours(page.url, page.date_ms),
         )
+        return await replay_page(browser, page, self._archive.find, view)
 
     async def _result(self, examiner: Examiner, page: ListedPage, replayed: ReplayedPage) -> PageResult:
         picture = self._picture(page)

@@ -4,7 +4,8 @@
    players answer it.
 2. The page's clock is virtual and begins at the time of the capture. The page gets the window that it had in the crawl,
    so that the same archive looks the same again.
-3. Frames are replayed with their page. The tab does not follow its scripts to another page.
+3. Frames are replayed with their page, and emptied before it is compared with a record that shows none. The tab does
+   not follow its scripts to another page.
 4. A page never waits for a person, and what it does raises nothing but `BrowserGoneError`.
 """
 
@@ -26,7 +27,7 @@ from thresher.crawler.render.behaviours.page_driver import PageDriver
 from thresher.crawler.render.chromium import dom
 from thresher.crawler.render.chromium.browser import Browser
 from thresher.crawler.render.chromium.init_script import INIT_SCRIPT
-from thresher.crawler.render.chromium.isolated_world import call_function, create_world
+from thresher.crawler.render.chromium.isolated_world import await_frames, call_function, create_world
 from thresher.crawler.render.chromium.paused_requests import fail, fulfill, pause_requests
 from thresher.crawler.render.page_clock import PageClock, wait_until_done
 from thresher.crawler.render.screenshots import VIEW, WINDOW, take_screenshots
@@ -62,6 +63,11 @@ async function () {
   return {broken, tiny};
 }
 """
+_EMPTY_FRAMES = """
+function () {
+  for (const frame of document.querySelectorAll("iframe[src], frame[src]")) frame.src = "about:blank";
+}
+"""
 Find = Callable[[str, int], ArchivedRecord | None]
 
 
@@ -79,17 +85,24 @@ class ReplayedPage:
     screenshots: tuple[Screenshot, ...] = ()
 
 
-async def replay_page(
-    browser: Browser,
-    page: ListedPage,
-    find: Find,
-    *,
-    with_pictures: bool,
-    behaviours: tuple[BehaviourName, ...] = (),
-) -> ReplayedPage:
-    """Return the replay of a page, in which the `behaviours` act that acted in the crawl. Raise `BrowserGoneError` if
-    the browser ended.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedView:
+    """How a page was seen when it was recorded."""
+
+    has_picture: bool
+    shows_frames: bool
+    """Whether the record shows what is in frames."""
+    behaviours: tuple[BehaviourName, ...] = ()
+    """The behaviours that acted."""
+
+    @property
+    def window(self) -> ViewportSize:
+        """The window in which the page is replayed."""
+        return VIEW if self.has_picture else WINDOW
+
+
+async def replay_page(browser: Browser, page: ListedPage, find: Find, view: RecordedView) -> ReplayedPage:
+    """Return the replay of a page, seen as it was recorded. Raise `BrowserGoneError` if the browser ended."""
     replayed = ReplayedPage()
     context: BrowserContext | None = None
     try:
@@ -98,10 +111,9 @@ async def replay_page(
                 service_workers="block",
                 accept_downloads=False,
                 locale="en-US",
-                viewport=VIEW if with_pictures else WINDOW,
+                viewport=view.window,
             )
-            window = VIEW if with_pictures else WINDOW
-            await _load(context, page, find, replayed, window=window, behaviours=behaviours)
+            await _load(context, page, find, view, replayed)
     except TimeoutError:
         replayed.problem = TIMED_OUT
     except Error as error:
@@ -117,13 +129,7 @@ async def replay_page(
 
 
 async def _load(
-    context: BrowserContext,
-    listed: ListedPage,
-    find: Find,
-    replayed: ReplayedPage,
-    *,
-    window: ViewportSize,
-    behaviours: tuple[BehaviourName, ...],
+    context: BrowserContext, listed: ListedPage, find: Find, view: RecordedView, replayed: ReplayedPage
 ) -> None:
     await context.add_init_script(INIT_SCRIPT)
     page = await context.new_page()
@@ -133,9 +139,7 @@ async def _load(
     session = await context.new_cdp_session(page)
     requests = _ReplayedRequests(listed, find, replayed)
     await requests.begin(session)
-    loading = asyncio.create_task(
-        _read(page, session, requests, replayed, listed, window=window, behaviours=behaviours)
-    )
+    loading = asyncio.create_task(_read(page, session, requests, replayed, listed, view))
     crashed = asyncio.Event()
     page.on("crash", lambda _: crashed.set())
     crash = asyncio.create_task(crashed.wait())
@@ -151,24 +155,22 @@ async def _load(
         await asyncio.gather(loading, crash, return_exceptions=True)
 
 
-async def _read(  # noqa: PLR0913 - a tab, and how its page was rendered
+async def _read(
     page: Page,
     session: CDPSession,
     requests: "_ReplayedRequests",
     replayed: ReplayedPage,
     listed: ListedPage,
-    *,
-    window: ViewportSize,
-    behaviours: tuple[BehaviourName, ...],
+    view: RecordedView,
 ) -> None:
     deadline = asyncio.get_running_loop().time() + PAGE_S
     await page.goto(listed.url, wait_until="commit", timeout=0)
     world = await create_world(session)
     clock = PageClock(session, start_ms=listed.date_ms)
     has_grown = await wait_until_done(
-        page, session, world, requests, clock, width=window["width"], always_tall=window is VIEW
+        page, session, world, requests, clock, width=view.window["width"], always_tall=view.has_picture
     )
-    if behaviours:
+    if view.behaviours:
         driver = PageDriver(
             page,
             session,
@@ -176,11 +178,14 @@ async def _read(  # noqa: PLR0913 - a tab, and how its page was rendered
             requests,
             clock,
             deadline=deadline,
-            width=window["width"],
-            shows_images=window is VIEW,
+            width=view.window["width"],
+            shows_images=view.has_picture,
         )
-        run = BehaviourRun(driver, Behaviours(names=behaviours))
+        run = BehaviourRun(driver, Behaviours(names=view.behaviours))
         await run.run(grew_in_tall_window=has_grown)
+    if not view.shows_frames:
+        await call_function(session, world, _EMPTY_FRAMES)
+        await await_frames(session, world)
     replayed.html, replayed.title = await dom.read_dom(
         session, world, requested_url=listed.url, max_bytes=MAX_DOM_BYTES, has_closed=True
     )
@@ -189,7 +194,7 @@ async def _read(  # noqa: PLR0913 - a tab, and how its page was rendered
     for url in images["broken"]:
         if replayed.fates.get(("image", url)) == "found":
             replayed.fates["image", url] = "broken"
-    if window is VIEW:
+    if view.has_picture:
         replayed.screenshots, _ = await take_screenshots(page, session, world)
 
 

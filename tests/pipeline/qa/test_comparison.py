@@ -36,13 +36,17 @@ def test_a_page_that_looks_and_says_the_same_has_the_score_one():
         ({"fates": {("image", "a"): "broken"}}, "lost_image"),
         ({"fates": {("font", "a"): "missing"}}, "lost_font"),
         ({"fates": {("script", "a"): "missing"}, "differing": None}, "lost_script"),
-        ({"recorded_text": "", "replayed_text": "", "differing": None}, "blank"),
+        ({"recorded_text": "", "is_whole_text": False, "replayed_text": "", "differing": None}, "blank"),
     ],
 )
 def test_each_fault_alone_brings_a_page_below_the_threshold(changes, fault):
     found = compare(seen(**changes))
     assert found.faults == (fault,)
     assert found.score < THRESHOLD
+
+
+def test_a_page_that_was_blank_may_be_blank():
+    assert compare(seen(recorded_text="", replayed_text="", differing=None)).score == 1.0
 
 
 def test_a_lost_script_that_no_reader_misses_and_an_image_of_one_pixel_cost_nothing():
