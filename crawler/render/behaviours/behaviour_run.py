@@ -24,7 +24,7 @@ VERSION = 1
 MAX_TURNS = 5
 """Times that a page is scrolled again because it had a button that loads more."""
 MAX_BANNERS = 3
-"""Clicks on the buttons of consent banners."""
+"""Consent banners of a page that are answered."""
 MAX_FAILURES = 3
 """Clicks in a row that add nothing, after which no further button that loads more is tried."""
 
@@ -74,15 +74,15 @@ class BehaviourRun:
         driver.end()
 
     async def _answer_consent(self) -> None:
-        """Answer the banner, as the first of its buttons says that may be clicked."""
+        """Answer each banner once, as the first of its buttons says that may be clicked."""
+        answers = []
         for _ in range(MAX_BANNERS):
             found = await self._driver.call("consent") if self._driver.may_go_on() else None
             if found is None:
-                return
-            self._actions["consent"] = f"{found['name']} {found['answer'] or 'left alone'}"
-            if not found["answer"]:
-                return
+                break
+            answers.append(f"{found['name']} {found['answer'] or 'left alone'}")
             await self._driver.settle()
+        self._actions["consent"] = ", ".join(answers)
 
     async def _load_more(self) -> None:
         """Click what loads more, until there is no such button or its clicks add nothing."""

@@ -87,7 +87,10 @@ BUTTON_SCRIPT = r"""
       !element.closest(MOVING) && mayClick(element);
   })?.element;
 
-  const bannerOf = rule => everywhere(rule.banner).find(isVisible);
+  const answered = [];  // banners; one that fades away is not answered again, by another of its buttons
+  const isOpen = banner => isVisible(banner) &&
+    !answered.some(each => each.contains(banner) || banner.contains(each));
+  const bannerOf = rule => everywhere(rule.banner).find(isOpen);
   const floats = element => {
     for (let each = element; each instanceof Element; each = each.parentElement)
       if (["fixed", "sticky"].includes(getComputedStyle(each).position) || each.localName === "dialog") return true;
@@ -95,31 +98,27 @@ BUTTON_SCRIPT = r"""
   };
   const someBanner = () => everywhere(BANNERS).find(element =>
     element !== document.body && element !== document.documentElement && element.textContent.length < 5000 &&
-    says.cookies.test(element.textContent.toLowerCase()) && isVisible(element) && floats(element));
+    says.cookies.test(element.textContent.toLowerCase()) && isOpen(element) && floats(element));
   const ANSWERS = ["reject", "close", "accept"];
-  const mayAnswer = element => !spent.has(element) && !leadsSomewhere(element) && mayClick(element);
-  const answerTo = rule => {
-    for (const kind of ANSWERS) {
-      const button = rule[kind] && everywhere(rule[kind]).find(mayAnswer);
-      if (button) return {kind, button};
-    }
-    return null;
-  };
-  const answerIn = banner => {
+  const mayAnswer = element => !leadsSomewhere(element) && mayClick(element);
+  const answerTo = (banner, rule) => {
     const buttons = [...Element.prototype.querySelectorAll.call(banner, BUTTONS)];
     for (const kind of ANSWERS) {
-      const button = buttons.find(each => says[kind].test(short(each)) && mayAnswer(each));
+      const button = (rule[kind] && everywhere(rule[kind]).find(mayAnswer)) ||
+        buttons.find(each => says[kind].test(short(each)) && mayAnswer(each));
       if (button) return {kind, button};
     }
     return null;
   };
   const banner = () => {
     if (everywhere(rules.map(rule => rule.banner).join(",")).length) {
-      const rule = rules.find(bannerOf);
-      if (rule) return {name: rule.name, answer: answerTo(rule)};
+      for (const rule of rules) {
+        const element = bannerOf(rule);
+        if (element) return {name: rule.name, element, answer: answerTo(element, rule)};
+      }
     }
-    const other = someBanner();
-    return other ? {name: "other", answer: answerIn(other)} : null;
+    const element = someBanner();
+    return element ? {name: "other", element, answer: answerTo(element, {})} : null;
   };
   const kept = [];
   let snapshot = null, changed = new Set();
@@ -151,7 +150,7 @@ BUTTON_SCRIPT = r"""
     consent() {
       const found = banner();
       if (!found) return null;
-      if (found.answer) spent.add(found.answer.button);
+      answered.push(found.element);
       if (found.answer) click(found.answer.button);
       return {name: found.name, answer: found.answer ? found.answer.kind : ""};
     },

@@ -2,8 +2,8 @@
 
 A rule names a product, the element that is its banner, and the buttons by what they say: `reject` what is not needed,
 `close` without an answer, `accept`. The first button that a banner shows and that may be clicked is clicked, in this
-order. The names of elements are those that the products give them. The last rule is for banners that belong to no
-product we know: there only the words decide.
+order. The names of elements are those that the products give them. Where a rule has no button, and for banners of no
+product that we know, the words of the buttons decide.
 """
 
 from dataclasses import asdict, dataclass

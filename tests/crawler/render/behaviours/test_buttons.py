@@ -47,7 +47,8 @@ def test_buttons_that_load_more_are_clicked_until_they_add_nothing_and_no_other_
 
 BANNER = """<div id=onetrust-banner-sdk>We use cookies.%s</div>"""
 OTHER = """<div class=cookie-bar style="position: fixed">We use cookies.%s</div>"""
-REJECT = """<button id=onetrust-reject-all-handler onclick="note('reject'); this.parentNode.remove()">Reject</button>"""
+REJECT = """<button id=onetrust-reject-all-handler onclick="note('reject')">Reject</button>"""
+"""A banner that is still there when it was answered, because it fades away, is not answered again."""
 ACCEPT = """<button id=onetrust-accept-btn-handler onclick="note('accept'); this.parentNode.remove()">%s</button>"""
 
 
