@@ -1,15 +1,24 @@
 """A site on loopback whose pages only members see, and which remembers what every request carried."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from urllib.parse import parse_qs
+
+import psutil
 
 SECRET = "s3cr3t-of-the-session"
 USER, PASSWORD = "ada", "pa55word-of-ada"
 FORM = """<!doctype html><title>Log in</title><form><input type=search name=q></form>
 <form method=post action=/login><input name=user><input name=password type=password><button>Log in</button></form>"""
 MEMBERS = "<!doctype html><title>{path}</title><p>What only members read, at {path}.</p>"
+
+
+def seen_of_children():
+    """What others on the machine see of each process that this one has started: its arguments and its environment."""
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it has ended meanwhile
+            yield repr((process.cmdline(), process.environ()))
 
 
 class LoginSite:

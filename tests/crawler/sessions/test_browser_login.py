@@ -2,10 +2,9 @@
 
 import asyncio
 
-import psutil
 import pytest
 
-from tests.crawler.sessions.login_site import PASSWORD, SECRET, USER, LoginSite
+from tests.crawler.sessions.login_site import PASSWORD, SECRET, USER, LoginSite, seen_of_children
 from thresher.core import InputError
 from thresher.crawler.render.chromium.program import find_browser
 from thresher.crawler.sessions.profile_key import KEY_VARIABLE
@@ -64,8 +63,7 @@ def test_a_person_logs_in_and_no_process_of_the_browser_has_the_key_or_the_passw
         await page.fill("[name=password]", PASSWORD)
         await page.click("button")
         await page.wait_for_url("**/account")
-        children = psutil.Process().children(recursive=True)
-        seen.extend(repr((process.cmdline(), process.environ())) for process in children)
+        seen.extend(seen_of_children())
 
     result = log_in(site, person)
     assert result.state.cookies[0].value == SECRET

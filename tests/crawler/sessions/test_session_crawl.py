@@ -4,6 +4,7 @@ import gzip
 import logging
 
 import pytest
+import zstandard
 
 from tests.crawler.sessions.login_site import SECRET
 from tests.storage.reading import read
@@ -11,6 +12,11 @@ from thresher.crawler.sessions.session_pool import HOLD_MS
 from thresher.crawler.worker import run_worker
 
 STALE = "s3cr3t-of-last-year"
+OPENED = {
+    ".gz": gzip.decompress,
+    ".zst": lambda text: zstandard.ZstdDecompressor().decompressobj().decompress(text),
+}
+"""What decompresses the files of a name."""
 
 
 def linked(*targets):
@@ -22,10 +28,8 @@ def linked(*targets):
 def stored(crawl):
     """Every byte in the storage of a crawl, decompressed."""
     files = [path for path in crawl.root.rglob("*") if path.is_file()]
-    assert files
-    return b"".join(
-        gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files
-    )
+    assert any(path.suffix == ".zst" for path in files)
+    return b"".join(OPENED.get(path.suffix, bytes)(path.read_bytes()) for path in files)
 
 
 def archived(crawl):
@@ -140,3 +144,19 @@ def test_the_next_profile_takes_over_with_its_own_cookie_and_user_agent(crawl, m
     assert [cookie for cookie, _ in carried] == [f"sid={STALE}", f"sid={SECRET}", f"sid={SECRET}"]
     assert [agent == "agent-of-bob" for _, agent in carried] == [False, True, True]
     assert "bob takes over" in caplog.text
+
+
+def test_the_traceback_of_a_page_that_cannot_be_read_has_nothing_of_the_login(
+    crawl, members, login, monkeypatch, caplog
+):
+    def fail(*_, **__):
+        raise ValueError("a fault of ours")
+
+    monkeypatch.setattr("thresher.crawler.lease_handler.read_page", fail)
+    crawl.seed(f"{members.url}/a")
+    run_worker(crawl.config("w", logins=login()))
+    everything = stored(crawl)
+    assert crawl.stats.reasons["failed:reading"] == 1
+    assert b"a fault of ours" in everything
+    assert SECRET.encode() not in everything
+    assert SECRET not in caplog.text

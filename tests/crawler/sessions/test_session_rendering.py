@@ -1,10 +1,9 @@
 """A page under a session in a real browser: it has its login, and nobody whom it asks gets it."""
 
-import psutil
 import pytest
 
 from tests.crawler.render.conftest import chromium, sandbox  # noqa: F401 - fixtures
-from tests.crawler.sessions.login_site import SECRET
+from tests.crawler.sessions.login_site import SECRET, seen_of_children
 from tests.crawler.sessions.test_session_crawl import archived, held, stored
 from thresher.crawler.sessions.profile import OriginStorage, ProfileCookie, StorageItem
 from thresher.crawler.sessions.profile_key import KEY_VARIABLE
@@ -71,8 +70,7 @@ def test_a_page_has_its_login_and_others_whom_it_asks_get_nothing_of_it(
 
     def members_only(path, cookie):
         if path == "/data":
-            children = psutil.Process().children(recursive=True)
-            processes.extend(repr((each.cmdline(), each.environ())) for each in children)
+            processes.extend(seen_of_children())
             return 200, {"Set-Cookie": "fresh=an0ther-s3cr3t"}, "data for members"
         if path == "/leads-away":
             return 302, {"Location": f"{elsewhere.url}/stolen"}, ""

@@ -8,7 +8,9 @@ import pytest
 
 from tests.crawler.server import Server, page
 from thresher.core import Capture, InputError
+from thresher.crawler.wire.cookies import CookieJar
 from thresher.crawler.wire.network.proxy import parse_proxy
+from thresher.crawler.wire.session import Session
 from thresher.frontier import canonicalize
 
 PAIR = b"me:se:cret"
@@ -211,3 +213,23 @@ def test_a_malformed_proxy_is_an_error_without_its_password(text):
         parse_proxy(text.replace("//", "//me:secret@"))
     assert "secret" not in str(error.value)
     assert "secret" not in repr(parse_proxy("http://me:secret@proxy:3128"))
+
+
+async def test_a_session_has_a_proxy_of_its_own_which_other_requests_do_not_use(client):
+    async with behind() as (server, proxy), client() as http_client:
+        server.answers[f"{server.url}/"] = page("by the proxy")
+        held = Session(
+            profile="ada",
+            host="127.0.0.1",
+            cookies=CookieJar(lambda: 0.0),
+            proxy=parse_proxy(f"http://me:se%3Acret@{proxy.at}"),
+        )
+        first = await http_client.get(canonicalize(server.url), session=held)
+        second = await http_client.get(canonicalize(server.url))
+    assert isinstance(first, Capture)
+    assert isinstance(second, Capture)
+    assert (first.payload, second.payload) == (b"by the proxy", b"x")
+    assert len(proxy.heads) == 1
+    assert b"Proxy-Authorization" in proxy.heads[0]
+    assert b"roxy" not in first.request
+    assert "cret" not in repr(held)
