@@ -16,6 +16,14 @@ async def test_a_held_host_is_asked_nothing_until_it_is_resumed(worker, found):
     assert len(await worker.pages()) == 3
 
 
+@pytest.mark.parametrize("reason", ["operator", "login_ended"])
+async def test_a_held_host_says_why(worker, found, reason):
+    await worker.frontier.add(numbered(found, "a.test", 1))
+    assert await worker.frontier.operator.hold("a.test", HOUR, reason)
+    (held,) = [host async for host in worker.frontier.inspection.hosts(is_held=True)]
+    assert held.rest.reason == reason
+
+
 async def test_a_host_that_nobody_found_is_neither_held_nor_resumed(worker):
     assert not await worker.frontier.operator.hold("a.test", HOUR)
     assert not await worker.frontier.operator.resume("a.test")
