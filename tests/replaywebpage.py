@@ -28,6 +28,14 @@ from thresher.crawler.render.chromium.program import find_browser
 PACKAGE = "replaywebpage@2.4.6"
 SECONDS = 20
 ATTEMPTS = 3
+VERIFICATION = """name => new Promise(done => {
+  const opening = indexedDB.open(name)
+  opening.onsuccess = () => {
+    const rows = opening.result.transaction("verification").objectStore("verification").getAll()
+    rows.onsuccess = () => done(rows.result)
+  }
+})"""
+"""The table of the player in which it notes what it verified."""
 
 
 def replaywebpage(cache):
@@ -78,7 +86,23 @@ class Player:
                 return found
         return found if found.text else Replayed("(nothing is shown)", 0, "")
 
-    def _opened(self, wacz, url, timestamp, wanted):
+    def verified(self, wacz, url):
+        """What the player has verified of a WACZ file, by its id, after opening a page of it."""
+        seen = {}
+
+        def look(frame):
+            shown = self._shown(frame)
+            if shown.text:
+                collection = frame.url.partition("/w/")[2].partition("/")[0]
+                found = frame.parent_frame.evaluate(VERIFICATION, f"db:{collection}")
+                seen.update({each["id"]: each["matched"] for each in found})
+            return shown
+
+        assert self._opened(wacz, url, "", "", look).text
+        return seen
+
+    def _opened(self, wacz, url, timestamp, wanted, look=None):
+        look = look or self._shown
         context = self._browser.new_context(service_workers="allow")
         try:
             page = context.new_page()
@@ -89,7 +113,7 @@ class Player:
                 for frame in page.frames:
                     if (
                         f"mp_/{url}" in frame.url
-                        and (found := self._shown(frame)).text
+                        and (found := look(frame)).text
                         and wanted in found.text
                     ):
                         return found

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from thresher.core import InputError
+from thresher.core.settings import parse_size
 from thresher.pipeline.commands.about.completion import complete_judge_settings, complete_verdict_sets
 from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
@@ -352,24 +353,64 @@ def export_wacz_command(
         str,
         typer.Option("--title", help="Store this title in the file. The default is the name of the crawl."),
     ] = "",
+    sign: Annotated[
+        Path | None,
+        typer.Option(
+            "--sign",
+            help="Sign the file with the private key in this PEM file, on the curve P-384.",
+            metavar="KEY",
+        ),
+    ] = None,
+    split: Annotated[
+        str,
+        typer.Option(
+            "--split",
+            help="Write several WACZ files of at most this size, such as 4GB, and a list of them, which players open. "
+            "OUT is the list then, and its name ends with .json.",
+            metavar="SIZE",
+        ),
+    ] = "",
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
     """Write the archive of a crawl as one WACZ file.
 
     ReplayWeb.page opens it. WARC files in Zstandard are recompressed with gzip, because readers of WACZ expect gzip.
+    Pages have their text, which players search, if `thresher process` has extracted it.
 
     \b
     Example:
       thresher export-wacz docs --out docs.wacz
+      thresher export-wacz docs --out docs.wacz --sign key.pem
+      thresher export-wacz docs --out docs.json --split 4GB
     """
+    max_bytes = _split_size(split, out) if split else None
     from thresher.pipeline.open_project import OpenProject
     from thresher.pipeline.terminal.progress import stderr_progress
-    from thresher.pipeline.wacz.wacz_export import export_wacz
+    from thresher.pipeline.wacz.wacz_export import WaczOptions, export_wacz
 
-    result = export_wacz(OpenProject.at(project).store, check_name(name), out, title, stderr_progress())
+    options = WaczOptions(key=sign, max_bytes=max_bytes)
+    store = OpenProject.at(project).store
+    result = export_wacz(store, check_name(name), out, title, stderr_progress(), options)
     anew = f" ({result.recompressed} recompressed with gzip)" if result.recompressed else ""
+    files = f" and {len(result.files)} WACZ files" if max_bytes else ""
     line = (
-        f"wrote {out}: {result.pages:,} pages in {result.archives} WARC files{anew}, {result.bytes:,} bytes"
+        f"wrote {out}{files}: {result.pages:,} pages, {result.texts:,} of them with text, in {result.archives} WARC "
+        f"files{anew}, {result.bytes:,} bytes"
     )
     print_result(as_json, {"file": str(out), **asdict(result)}, line)
+
+
+def _split_size(text: str, out: Path) -> int:
+    """Return the bytes of --split. Raise `InputError` if they are no size, or if `out` cannot name a list."""
+    try:
+        size = parse_size(text)
+    except ValueError as error:
+        raise InputError(f"--split: {error}") from None
+    if size < 1:
+        raise InputError("--split: give more than 0 bytes, such as 4GB")
+    if out.suffix != ".json":
+        raise InputError(
+            f"--split writes a list of files, named .json: give --out {out.with_suffix('.json')}"
+        )
+    return size

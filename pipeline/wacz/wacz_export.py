@@ -1,19 +1,21 @@
-"""Export of a source as one WACZ file, which ReplayWeb.page and other tools open without Thresher.
+"""Export of a source as WACZ, which ReplayWeb.page and other tools open without Thresher.
 
 1. WARC files in gzip are copied as they are. Others are recompressed, one gzip member per record, because readers of
    WACZ know no Zstandard. Damaged stretches of an ingested file are left out then.
-2. The list of pages has each HTML page with status 200, with its title and the time of its capture. A revisit has no
-   title. Requests that a page made while it was rendered are not listed, nor are robots.txt and sitemaps. The main page
-   is the seed that was fetched first, of the first `MAX_SEEDS`.
+2. The list of pages has each HTML page with status 200: the time of its capture, its title, its icon if that is
+   archived, and its text if `thresher process` has extracted it. A revisit has no title and no text. Requests that a
+   page made while it was rendered are not listed, nor are robots.txt and sitemaps. The main page is the seed that was
+   fetched first, of the first `MAX_SEEDS`.
 3. Each byte of a bucket is read once: one WARC file at a time is copied to the directory of the WACZ, read there, and
    deleted. The SHA-256 of each WARC file is compared with its seal.
-4. The same storage gives the same bytes. Memory holds the largest record, the index of one WARC file, and the ids of
-   all sitemaps.
+4. The same storage gives the same bytes. Memory holds the largest record, the index of one WARC file, the ids of all
+   sitemaps, and the keys of `MAX_ICONS` icons.
+5. With a limit of bytes, WARC files go into the next WACZ when one is full (`wacz_split`).
 """
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -21,17 +23,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
 from thresher.core import CorruptData, InputError, Unavailable
 from thresher.pipeline.steps.process import archive_outputs
 from thresher.pipeline.terminal.progress import Progress
-from thresher.pipeline.wacz.wacz_index import merged_lines, read_rows, write_run
-from thresher.pipeline.wacz.wacz_pages import ListedPages, iso_moment
+from thresher.pipeline.wacz.page_texts import PageTexts
+from thresher.pipeline.wacz.wacz_index import read_rows, write_needs, write_run
+from thresher.pipeline.wacz.wacz_pages import ListedPage, ListedPages, iso_moment
+from thresher.pipeline.wacz.wacz_part import DESCRIPTION_BYTES, NO_RANK, WaczFile, WaczPart
+from thresher.pipeline.wacz.wacz_signature import load_key, signer
+from thresher.pipeline.wacz.wacz_split import MAX_PARTS, part_names, publish_parts, required_parts, requires
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.manifest import Output, manifests, stored_digest
 from thresher.storage.store import Store
+from thresher.storage.warc.cdxj import CdxjRow
 from thresher.storage.warc.compression import gzip_member
 from thresher.storage.warc.members import members
-from thresher.storage.warc.wacz import PAGES_HEAD, WaczWriter
 
 CHUNK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 1 << 30
@@ -40,23 +48,49 @@ WARC_SUFFIX = re.compile(r"\.warc(?:\.\w+)?$", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WaczSummary:
-    """The contents of the file, as counts."""
+class WaczOptions:
+    """How a source is exported."""
 
+    key: Path | None = None
+    """File of the private key that signs."""
+    max_bytes: int | None = None
+    """Of one WACZ file. None makes one file of any size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaczSummary:
+    """The contents of the files, as counts."""
+
+    files: tuple[str, ...]
+    """Names of the WACZ files."""
     archives: int
     recompressed: int
     """Number of archives that were not gzip."""
     records: int
     """Number of records that can be looked up."""
     pages: int
+    texts: int
+    """Number of pages with a text."""
     bytes: int
 
 
-def export_wacz(store: Store, source: str, out: Path, title: str, progress: Progress) -> WaczSummary:
-    """Write everything that a source has sealed into `out`, which appears when it is complete.
+ONE_FILE = WaczOptions()
 
-    Raise `InputError` if nothing is archived or the directory of `out` does not exist, `Unavailable` if the file cannot
-    be written, `CorruptData` if an archive file is not as it was sealed. An existing `out` stays then.
+
+def export_wacz(
+    store: Store,
+    source: str,
+    out: Path,
+    title: str,
+    progress: Progress,
+    options: WaczOptions = ONE_FILE,
+) -> WaczSummary:
+    """Write everything that a source has sealed into `out`, which appears when it is complete. With `max_bytes`, `out`
+    is the list of the WACZ files, which appear beside it just before.
+
+    Raise `InputError` if nothing is archived, the directory of `out` does not exist, the key cannot be used, or a WARC
+    file does not fit into `max_bytes`; `Unavailable` if a file cannot be written, `CorruptData` if an archive file is
+    not as it was sealed. An existing `out` stays then.
     """
     sealed = [archive_outputs(manifest.outputs) for manifest in manifests(store, "archive", source)]
     if not sealed:
@@ -65,71 +99,149 @@ def export_wacz(store: Store, source: str, out: Path, title: str, progress: Prog
         )
     if not out.parent.is_dir():
         raise InputError(f"{out}: there is no directory {out.parent}; create it, or give another file")
+    for warc, _ in sealed:
+        if options.max_bytes and _is_gzip(warc.name):
+            _require_fit(warc.name, DESCRIPTION_BYTES + warc.bytes, options.max_bytes)
+    key = load_key(options.key) if options.key else None
+    progress.start("export-wacz", total=len(sealed))
     try:
-        with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as directory:
-            exported = _write(store, source, sealed, Path(directory), title or source, progress)
-            (Path(directory) / "whole").replace(out)
+        with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as directory, ExitStack() as life:
+            export = _Export(store, source, options.max_bytes, Path(directory), life)
+            for warc, index in sealed:
+                progress.advance(warc.name)
+                export.add(warc, index)
+            summary = export.finish(out, title or source, key)
     except OSError as error:
         raise Unavailable(
             f"{out} cannot be written ({error.strerror or error}); make room or give another file"
         ) from error
-    return exported
-
-
-def _write(
-    store: Store,
-    source: str,
-    sealed: Sequence[tuple[Output, Output]],
-    directory: Path,
-    title: str,
-    progress: Progress,
-) -> WaczSummary:
-    whole, pages = directory / "whole", directory / "pages"
-    runs: list[Path] = []
-    records = found = anew = 0
-    latest = ""
-    listed_pages = ListedPages(store, source)
-    progress.start("export-wacz", total=len(sealed))
-    with WaczWriter(whole) as wacz:
-        with pages.open("w", encoding="ascii") as listed:
-            listed.write(f"{PAGES_HEAD}\n")
-            for number, (warc, index) in enumerate(sealed):
-                progress.advance(warc.name)
-                name = _archive_name(warc.name)
-                moved: dict[int, tuple[int, int]] | None = None
-                rows = read_rows(store, index)
-                with _local(store, warc, directory) as path, path.open("rb") as file:
-                    if name == warc.name.rpartition("/")[2]:
-                        wacz.add(f"archive/{name}", path)
-                    else:
-                        moved, anew = {}, anew + 1
-                        gzipped = directory / "gzipped"
-                        with gzipped.open("wb") as made:
-                            made.writelines(_recompress(file, warc.name, moved))
-                        wacz.add(f"archive/{name}", gzipped)
-                        gzipped.unlink()
-                    for row in sorted(rows, key=lambda row: row.offset):
-                        latest = max(latest, row.timestamp)
-                        line = listed_pages.line(file, row)
-                        if line:
-                            listed.write(f"{line}\n")
-                            found += 1
-                runs.append(directory / f"run-{number}")
-                records += write_run(runs[-1], rows, name, moved)
-        with ExitStack() as life:
-            wacz.add_index(merged_lines(runs, directory, life), directory / "index")
-        wacz.add_pages(pages)
-        wacz.finish(
-            {
-                "title": title,
-                "software": f"thresher {version('thresher')}",
-                "created": iso_moment(latest),
-                **({"mainPageUrl": listed_pages.main_page} if listed_pages.main_page else {}),
-            }
-        )
     progress.stop()
-    size = whole.stat().st_size
-    return WaczSummary(archives=len(sealed), recompressed=anew, records=records, pages=found, bytes=size)
+    return summary
+
+
+class _Export:
+    """The WACZ files that are being written."""
+
+    def __init__(
+        self, store: Store, source: str, max_bytes: int | None, directory: Path, life: ExitStack
+    ) -> None:
+        self._store, self._max_bytes, self._directory, self._life = store, max_bytes, directory, life
+        self._listed = ListedPages(store, source)
+        self._icons: dict[str, bool] = {}
+        """The keys of the icons that pages name, and whether they are archived."""
+        self._parts = [self._new_part(1)]
+        self._archives = self._recompressed = self._records = self._pages = self._texts = 0
+        self._latest = ""
+
+    def add(self, warc: Output, index: Output) -> None:
+        """Add a WARC file to the last part, or to the next if that is full."""
+        with self._file(warc, index) as file:
+            if self._max_bytes and self._parts[-1].bytes + file.bytes > self._max_bytes:
+                _require_fit(warc.name, DESCRIPTION_BYTES + file.bytes, self._max_bytes)
+                self._parts[-1].add_index(self._icons)
+                self._parts.append(self._new_part(len(self._parts) + 1))
+            self._parts[-1].add(file)
+        self._archives += 1
+
+    def finish(self, out: Path, title: str, key: EllipticCurvePrivateKey | None) -> WaczSummary:
+        """Complete all parts, and give them their names."""
+        self._parts[-1].add_index(self._icons)
+        software, created = f"thresher {version('thresher')}", iso_moment(self._latest)
+        facts = {"title": title, "software": software, "created": created}
+        sign = signer(key, created=created, software=software) if key else None
+        paths = [part.path for part in self._parts]
+        names = [out.name]
+        if self._max_bytes is None:
+            self._parts[0].finish(facts, self._icons, sign)
+            size = paths[0].stat().st_size
+            paths[0].replace(out)
+        else:
+            names = part_names(out, len(paths))
+            needs = required_parts(
+                [part.payloads for part in self._parts], [part.needs for part in self._parts]
+            )
+            for number, part in enumerate(self._parts):
+                its_title = f"{title} ({number + 1} of {len(paths)})"
+                relation = requires([names[at] for at in needs[number]])
+                part.finish({**facts, "title": its_title, **relation}, self._icons, sign)
+            size = sum(path.stat().st_size for path in paths)
+            best = min(self._parts, key=lambda part: part.rank)
+            first = {"mainPageUrl": best.main_page} if best.main_page else {}
+            publish_parts(out, dict(zip(names, paths, strict=True)), {**facts, **first})
+        return WaczSummary(
+            files=tuple(names),
+            archives=self._archives,
+            recompressed=self._recompressed,
+            records=self._records,
+            pages=self._pages,
+            texts=self._texts,
+            bytes=size,
+        )
+
+    def _new_part(self, number: int) -> WaczPart:
+        if number > MAX_PARTS:
+            raise InputError(f"--split: more than {MAX_PARTS} files would be made; give a larger size")
+        directory = self._directory / f"part-{number}"
+        return WaczPart(directory, is_split=self._max_bytes is not None, life=self._life)
+
+    @contextmanager
+    def _file(self, warc: Output, index: Output) -> Iterator[WaczFile]:
+        """Yield what a WACZ holds of a WARC file. Local copies are deleted with the context."""
+        name, gzipped = _archive_name(warc.name), self._directory / "gzipped"
+        run, pages, needs = (self._directory / kind for kind in ("run", "pages", "needs"))
+        rows = read_rows(self._store, index)
+        moved: dict[int, tuple[int, int]] | None = None
+        with _local(self._store, warc, self._directory) as path, path.open("rb") as file:
+            if not _is_gzip(warc.name):
+                moved = {}
+                self._recompressed += 1
+                with gzipped.open("wb") as made:
+                    made.writelines(_recompress(file, warc.name, moved))
+            best, texts_before = None, self._texts
+            with pages.open("w", encoding="ascii") as listed:
+                for page in self._pages_of(file, warc, rows):
+                    page.write(listed, self._icons)
+                    if best is None or page.rank < best.rank:
+                        best = page
+            self._records += write_run(run, rows, name, moved)
+            if self._max_bytes:
+                write_needs(needs, rows)
+            yield WaczFile(
+                name=name,
+                warc=path if moved is None else gzipped,
+                run=run,
+                pages=pages,
+                needs=needs if self._max_bytes else None,
+                main_page=best.url if best else "",
+                rank=best.rank if best else NO_RANK,
+                has_text=self._texts > texts_before,
+            )
+            gzipped.unlink(missing_ok=True)
+
+    def _pages_of(self, file: BinaryIO, warc: Output, rows: list[CdxjRow]) -> Iterator[ListedPage]:
+        texts = PageTexts(self._store, warc)
+        for row in sorted(rows, key=lambda row: row.offset):
+            self._latest = max(self._latest, row.timestamp)
+            page = self._listed.page(file, row, texts.at)
+            if page is not None:
+                self._pages += 1
+                self._texts += page.has_text
+                yield page
+
+    def __repr__(self) -> str:
+        return f"<export of {self._archives} WARC files so far>"
+
+
+def _require_fit(name: str, size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise InputError(
+            f"--split: {name} needs a WACZ of {size:,} bytes; give at least that, and set crawler.warc_bytes if later"
+            " crawls are to have smaller files"
+        )
+
+
+def _is_gzip(name: str) -> bool:
+    return name.endswith(".warc.gz")
 
 
 def _archive_name(name: str) -> str:

@@ -7,9 +7,10 @@ empty at the time of that visit. Such a revisit gets no line: a player shows the
 import dataclasses
 import heapq
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TextIO
 
 from thresher.storage.manifest import Output
 from thresher.storage.store import Store
@@ -19,6 +20,8 @@ from thresher.storage.warc.revisit import REVISIT_MIME
 MAX_OPEN_FILES = 64
 """Index files that are merged at a time."""
 NOT_MODIFIED = 304
+REVISIT_FIELD, FOUND_FIELD = f'"mime": "{REVISIT_MIME}"', '"status": "200"'
+"""As `cdxj.format_line` writes them. No value can hold them, for there its quotes are escaped."""
 
 
 def read_rows(store: Store, index: Output) -> list[cdxj.CdxjRow]:
@@ -35,7 +38,7 @@ def write_run(
     """
     lines = []
     for row in rows:
-        if row.mime == REVISIT_MIME and row.status == NOT_MODIFIED:
+        if not _is_indexed(row):
             continue
         offset, length = (row.offset, row.length) if moved is None else moved[row.offset]
         lines.append(
@@ -43,6 +46,32 @@ def write_run(
         )
     path.write_text("".join(f"{line}\n" for line in sorted(lines)), encoding="ascii")
     return len(lines)
+
+
+def _is_indexed(row: cdxj.CdxjRow) -> bool:
+    return row.mime != REVISIT_MIME or row.status != NOT_MODIFIED
+
+
+def write_needs(path: Path, rows: Iterable[cdxj.CdxjRow]) -> None:
+    """Write the key of each record that a revisit refers to, sorted, a line each: `surt timestamp`."""
+    keys = {
+        f"{cdxj.surt_key(row.original_url)} {cdxj.timestamp(row.original_date_ms)}\n"
+        for row in rows
+        if row.original_url and _is_indexed(row)
+    }
+    path.write_text("".join(sorted(keys)), encoding="ascii")
+
+
+def watched_lines(lines: Iterable[str], icons: dict[str, bool], payloads: TextIO | None) -> Iterator[str]:
+    """Yield the lines. Mark in `icons` the keys of those that were answered, and write the keys of those that are no
+    revisits into `payloads`, as `write_needs` does.
+    """
+    for line in lines:
+        if line.partition(" ")[0] in icons and FOUND_FIELD in line:
+            icons[line.partition(" ")[0]] = True
+        if payloads is not None and REVISIT_FIELD not in line:
+            payloads.write(f"{line.partition(' {')[0]}\n")
+        yield line
 
 
 def merged_lines(runs: list[Path], directory: Path, life: ExitStack) -> Iterator[str]:

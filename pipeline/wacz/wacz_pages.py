@@ -4,9 +4,15 @@ Parts of pages, robots.txt and sitemaps are no pages, even if a server answers t
 record was fetched for; an ingested source has none, and its robots.txt files are told by their address.
 """
 
+import json
 import logging
 import re
-from typing import BinaryIO
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO, TextIO
+from urllib.parse import urljoin
 
 from thresher.core import CorruptData, Failure, failure_boundary
 from thresher.extract.charset import decode
@@ -17,33 +23,60 @@ from thresher.storage.store import Store
 from thresher.storage.warc import cdxj
 from thresher.storage.warc.records import ArchivedRecord, read_records
 from thresher.storage.warc.revisit import REVISIT_MIME
-from thresher.storage.warc.wacz import page
+from thresher.storage.warc.wacz import PAGES_HEAD, PAGES_HEAD_WITH_TEXT, page
 
 LOGGER = logging.getLogger(__name__)
 PAGE_MIME_TYPES = frozenset({HTML, XHTML, REVISIT_MIME})
 """Types in an index that may be pages. For a revisit only its head can tell."""
 PAGE_RESOURCE_TYPES = frozenset({"", "document"})
 """Values of WARC-Resource-Type for pages. With any other value, a page requested the record while it was rendered."""
-TITLE_SEARCH_BYTES = 256 << 10
-"""Bytes of a page in which its title is searched."""
+HEAD_BYTES, TITLE_SEARCH_BYTES = 32 << 10, 256 << 10
+"""Bytes of a page in which its title is searched: most have it in the first few, and no others are read then."""
 MAX_TITLE_CHARACTERS = 500
-TITLE = re.compile(r"<title[^<>]{0,200}+>([^<]{0,5000}+)", re.IGNORECASE)
+TITLE = re.compile(r"<[tT][iI][tT][lL][eE][^<>]{0,200}+>([^<]{0,5000}+)")
+MAX_ICON_CHARACTERS = 2_000
+"""Of the address of an icon. A longer one, such as a `data:` URL, is left out."""
+LINK_OR_BODY = re.compile(r"<(?:[lL][iI][nN][kK]\b([^<>]{0,3000}+)|[bB][oO][dD][yY]\b)")
+ORIGIN = re.compile(r"https?://[^/?#]++", re.IGNORECASE)
+REL, HREF = (
+    re.compile(rf"\b{name}\s{{0,9}}+=\s{{0,9}}+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++))", re.IGNORECASE)
+    for name in ("rel", "href")
+)
 ROBOTS = "/robots.txt"
 MAX_SEEDS = 1_000
 """Seeds among which the main page is chosen."""
+MAX_ICONS = 100_000
+"""Icons that are looked up in the index. The pages of further ones have none in the list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedPage:
+    """A page of the list, and what else is known of it."""
+
+    url: str
+    line: str
+    icon: str
+    """Where its icon may be archived; empty if nothing can be said."""
+    has_text: bool
+    rank: int
+    """Below another's if a player should rather show this one first."""
+
+    def write(self, file: TextIO, icons: dict[str, bool]) -> None:
+        """Write the page for `complete_list`, and its icon into `icons` as one that is not archived so far."""
+        key, icon = _icon_line(self.icon)
+        if key not in icons and len(icons) < MAX_ICONS:
+            icons[key] = False
+        file.write(f"{icon}\n{self.line}\n")
 
 
 class ListedPages:
-    """The pages of one source. Ask for the `line` of every row of its indexes, and then for the `main_page`."""
+    """The pages of one source: ask for every row of its indexes whether it is a `page`."""
 
     def __init__(self, store: Store, source: str) -> None:
         self._rank: dict[str, int] = {}
         """The seeds that were fetched first, in the order of time."""
         self._no_pages: set[str] = set()
         """Ids of the records of sitemaps, and of robots.txt files that lie under another address."""
-        self._best = MAX_SEEDS + 1
-        self.main_page = ""
-        """The URL of the page that a player shows first; empty if there is no page."""
         try:
             for line in read_in_order(store, source):
                 if line.kind != "page":
@@ -54,36 +87,99 @@ class ListedPages:
         except CorruptData as error:
             LOGGER.warning("the list of pages does without the crawl log: %s", error)
 
-    def line(self, file: BinaryIO, row: cdxj.CdxjRow) -> str:
-        """Return the line of a row in the list, or "" if it is no page. `file` is the archive file of the row."""
+    def page(self, file: BinaryIO, row: cdxj.CdxjRow, text_at: Callable[[int], str]) -> ListedPage | None:
+        """Return the page that a row stands for; None if it is no page. `file` is the archive file of the row, and
+        `text_at` returns what was extracted of the record at a place in it.
+        """
         if row.status != 200 or row.mime not in PAGE_MIME_TYPES or self._is_for_crawlers(row):
-            return ""
-        record = next(
-            read_records(file, row.offset, row.offset + 1, name=row.filename, limit=TITLE_SEARCH_BYTES)
-        )
+            return None
+        record = _begin(file, row, HEAD_BYTES)
         if record.mime not in {HTML, XHTML} or record.resource_type.lower() not in PAGE_RESOURCE_TYPES:
-            return ""
-        rank = self._rank.get(row.url, MAX_SEEDS)
-        if rank < self._best:
-            self._best, self.main_page = rank, row.url
-        return page(row.url, iso_moment(row.timestamp), _title(record))
+            return None
+        title, icon = _head(record)
+        if not title and len(record.payload) >= HEAD_BYTES:
+            title, _ = _head(_begin(file, row, TITLE_SEARCH_BYTES))
+        text = text_at(row.offset)
+        return ListedPage(
+            url=row.url,
+            line=page(row.url, iso_moment(row.timestamp), title, text),
+            icon=icon,
+            has_text=bool(text),
+            rank=self._rank.get(row.url, MAX_SEEDS),
+        )
 
     def _is_for_crawlers(self, row: cdxj.CdxjRow) -> bool:
         return row.record_id in self._no_pages or row.surt.endswith(f"){ROBOTS}")
 
     def __repr__(self) -> str:
-        return f"<pages from {self.main_page or 'nowhere'}>"
+        return f"<pages of {len(self._rank)} seeds and more>"
 
 
-def _title(record: ArchivedRecord) -> str:
-    """Return the title of a page, or "" if it has none, or none that can be read."""
+def complete_list(written: Path, archived: Container[str], *, has_text: bool) -> Iterator[str]:
+    """Yield the lines of the list of pages, each with its line break, from what `ListedPage.write` wrote. `archived`
+    has the keys of the icons that can be looked up.
+    """
+    yield f"{PAGES_HEAD_WITH_TEXT if has_text else PAGES_HEAD}\n"
+    with written.open(encoding="ascii") as file:
+        for icon in file:
+            key, url = json.loads(icon)
+            line = next(file)
+            if key in archived:
+                line = f'{line[:-2]}, "favIconUrl": {json.dumps(url)}}}\n'
+            yield line
+
+
+def _begin(file: BinaryIO, row: cdxj.CdxjRow, limit: int) -> ArchivedRecord:
+    """Return the record of a row with the first bytes of its payload."""
+    return next(read_records(file, row.offset, row.offset + 1, name=row.filename, limit=limit))
+
+
+@lru_cache(1024)
+def _icon_line(icon: str) -> tuple[str, str]:
+    """Return the key of an icon in the index, and the line that goes before its page. Most pages share theirs."""
+    key = cdxj.surt_key(icon) if icon else ""
+    return key, json.dumps([key, icon])
+
+
+def _head(record: ArchivedRecord) -> tuple[str, str]:
+    """Return the title of a page and the address of its icon; "" for what it has not, or what cannot be read."""
     try:
         with failure_boundary("title"):
-            found = TITLE.search(decode(record.payload, record.header("content-type")).text)
-            return " ".join(unescape(found[1]).split())[:MAX_TITLE_CHARACTERS] if found else ""
+            text = decode(record.payload, record.header("content-type")).text
+            found = TITLE.search(text)
+            title = " ".join(unescape(found[1]).split())[:MAX_TITLE_CHARACTERS] if found else ""
+            return title, _icon(record.url, text) if text else ""
     except Failure as failure:
         LOGGER.warning("%s at %s has no title: %s", record.ref.file, record.ref.offset, failure)
+        return "", ""
+
+
+def _icon(url: str, text: str) -> str:
+    """Return the address of the icon that a page names, or that browsers ask for if it names none."""
+    named = "/favicon.ico"
+    for link in LINK_OR_BODY.finditer(text):
+        if link[1] is None:
+            break
+        if "icon" not in link[1].lower():
+            continue
+        rel, href = REL.search(link[1]), HREF.search(link[1])
+        if rel and href and "icon" in _value(rel).lower().split():
+            named = unescape(_value(href)).strip()
+            break
+    origin = ORIGIN.match(url)
+    if origin is None or len(named) > MAX_ICON_CHARACTERS:
         return ""
+    if named.startswith("/") and not named.startswith("//"):
+        return f"{origin[0]}{named}"
+    try:
+        found = urljoin(url, named)
+    except ValueError:
+        return ""
+    return found if ORIGIN.match(found) else ""
+
+
+def _value(attribute: re.Match[str]) -> str:
+    return attribute[1] or attribute[2] or attribute[3] or ""
 
 
 def iso_moment(timestamp: str) -> str:

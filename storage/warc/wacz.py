@@ -12,7 +12,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -28,8 +28,9 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a ZIP file can express."""
 MAX_PLAIN_BYTES = (1 << 31) - 1
 """A larger entry gets a ZIP64 field in the central directory: the limit of `zipfile`, lower than that of the format."""
-PAGES_HEAD = json.dumps({"format": "json-pages-1.0", "id": "pages", "title": "All Pages"})
-"""The first line of a list of pages."""
+_PAGES = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}
+PAGES_HEAD, PAGES_HEAD_WITH_TEXT = json.dumps(_PAGES), json.dumps({**_PAGES, "hasText": True})
+"""The first line of a list of pages. ReplayWeb.page searches the texts of pages only if it announces them."""
 NOT_IN_A_NAME = re.compile(r"[^-a-z0-9._]")
 
 
@@ -48,6 +49,10 @@ class WaczWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write the directory and close the file."""
         self._zip.close()
 
     def add(self, name: str, path: Path) -> None:
@@ -88,11 +93,15 @@ class WaczWriter:
         self.add("indexes/index.idx", spool)
 
     def add_pages(self, path: Path) -> None:
-        """Store the list of pages: `PAGES_HEAD`, and then each a line of JSON (`page`)."""
+        """Store the list of pages: `PAGES_HEAD` or `PAGES_HEAD_WITH_TEXT`, and then each a line of JSON (`page`)."""
         self.add("pages/pages.jsonl", path)
 
-    def finish(self, facts: Mapping[str, str]) -> None:
-        """Write the description of the package; `facts`, such as `title` and `created`, stand in it."""
+    def finish(
+        self, facts: Mapping[str, Any], sign: Callable[[str], Mapping[str, str]] | None = None
+    ) -> None:
+        """Write the description of the package; `facts`, such as `title` and `created`, stand in it. `sign` returns
+        the signature of the description's digest.
+        """
         package = {
             "profile": "data-package",
             "wacz_version": VERSION,
@@ -100,7 +109,9 @@ class WaczWriter:
             "resources": self._resources,
         }
         described = (json.dumps(package, indent=2) + "\n").encode()
-        digest = {"path": "datapackage.json", "hash": _sha256(described)}
+        digest: dict[str, Any] = {"path": "datapackage.json", "hash": _sha256(described)}
+        if sign is not None:
+            digest["signedData"] = dict(sign(digest["hash"]))
         for name, data in (
             ("datapackage.json", described),
             ("datapackage-digest.json", (json.dumps(digest, indent=2) + "\n").encode()),
@@ -111,10 +122,11 @@ class WaczWriter:
         return f"<WACZ of {len(self._resources)} files>"
 
 
-def page(url: str, moment: str, title: str) -> str:
+def page(url: str, moment: str, title: str, text: str = "") -> str:
     """Return a line of the list of pages. Its id is the same for the same URL and moment."""
     identity = hashlib.blake2b(f"{moment} {url}".encode(errors="replace"), digest_size=12).hexdigest()
-    return json.dumps({"id": identity, "url": url, "ts": moment, **({"title": title} if title else {})})
+    more = {name: value for name, value in (("title", title), ("text", text)) if value}
+    return json.dumps({"id": identity, "url": url, "ts": moment, **more})
 
 
 def pieces(path: Path, size: int = 1 << 20) -> Iterator[bytes]:
