@@ -3,8 +3,17 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from thresher.core.settings import Key
+from thresher.core.settings import Key, Size, rule
+from thresher.storage.archive.file_label import is_label
 from thresher.storage.warc.compression import Compression
+
+MIN_FILE_BYTES = 10**6
+"""Of the limit. Each file costs a seal, an index, and a request for each of the three."""
+_FILE_BYTES = rule(lambda size: size >= MIN_FILE_BYTES, "must be 1MB or more")
+_AGE = rule(lambda seconds: seconds >= 1, "must be 1 or more")
+_LABEL = rule(
+    is_label, "must have letters, digits, dots, dashes, underscores and {timestamp} only, 100 at most"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +33,20 @@ class ArchiveSettings:
     compression: Annotated[
         Compression, Key('of archive files; or "zstd": smaller, but few tools read it yet')
     ] = "gzip"
-    max_file_bytes: int = 1 << 30
-    """Bytes at which a file is sealed; sooner if the crawl is followed (`crawler.rotation`)."""
-    max_file_age_s: int = 3600
-    """Seconds after which a file is sealed."""
+    warc_bytes: Annotated[
+        Size,
+        _FILE_BYTES,
+        Key("an archive file is sealed before it has more; sooner if the crawl is followed", is_size=True),
+    ] = 1 << 30
+    warc_age: Annotated[
+        int, _AGE, Key("seconds after which an archive file is sealed; sooner if the crawl is followed")
+    ] = 3600
+    warc_label: Annotated[
+        str,
+        _LABEL,
+        Key('in names of archive files: "NL-{timestamp}" gives CRAWL-NL-20261127165000~WORKER-00000.warc.gz'),
+    ] = ""
+    operator: Annotated[
+        str, Key("who runs the crawl, for the first record of archive files; the contact if empty")
+    ] = ""
+    description: Annotated[str, Key("what the crawl is for, in the first record of archive files")] = ""

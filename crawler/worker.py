@@ -94,8 +94,10 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         config.crawl,
         writer=config.worker,
         user_agent=name,
-        max_bytes=config.archive.max_file_bytes,
-        max_age_s=config.archive.max_file_age_s,
+        max_bytes=config.archive.warc_bytes,
+        max_age_s=config.archive.warc_age,
+        label=config.archive.warc_label,
+        about=config.warcinfo,
         compression=config.archive.compression,
         before_sync=log.commit,
     )
@@ -223,9 +225,7 @@ async def _crawl(  # noqa: PLR0913 - the parts that `crawl` has started
         is_barred=None if sessions is None else sessions.is_barred,
         clock=system.clock,
     )
-    rotation = Rotation(
-        max_bytes=config.archive.max_file_bytes, max_age_ms=config.archive.max_file_age_s * 1000
-    )
+    rotation = Rotation(max_bytes=config.archive.warc_bytes, max_age_ms=config.archive.warc_age * 1000)
     feeds = FeedFiles()
     settler = Settler(
         archive,

@@ -5,6 +5,7 @@ A supervisor needs no more than this module to start workers. It imports nothing
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,8 @@ class WorkerConfig:
     reading: ReadingSettings = field(default_factory=ReadingSettings)
     rendering: RenderSettings = field(default_factory=RenderSettings)
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)
+    warcinfo: Mapping[str, str] = field(default_factory=dict)
+    """More fields of the first record of each archive file."""
     archive_filter: ArchiveFilter | None = None
     """Names the reason for which a page is not archived; None archives all."""
     spider: SpiderSpec | None = None

@@ -14,6 +14,7 @@ from thresher.crawler.sessions.session_settings import host_logins
 from thresher.crawler.spiders import SpiderSpec
 from thresher.crawler.worker_config import WorkerConfig
 from thresher.frontier import TakeoverError
+from thresher.pipeline.crawls.warcinfo_fields import warcinfo_fields
 from thresher.pipeline.fleet import liveness
 from thresher.pipeline.open_project import OpenProject
 
@@ -65,6 +66,8 @@ def worker_config(
         wanted = require_languages(project.config.filters.languages, "filters.languages")
         archive_filter = PageFilter(languages=wanted)
 
+    warcinfo = warcinfo_fields(project.config)
+
     def config(worker: str) -> WorkerConfig:
         return WorkerConfig(
             crawl=name,
@@ -79,6 +82,7 @@ def worker_config(
             reading=settings.reading,
             rendering=settings.rendering,
             archive=settings.archive,
+            warcinfo=warcinfo,
             archive_filter=archive_filter,
             spider=spider,
             ttl_s=liveness.WORKER_TTL_S,

@@ -10,14 +10,17 @@
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
 from thresher.core import Capture, Conflict, InputError, RecordRef
+from thresher.storage.archive.file_label import label_at, require_label
 from thresher.storage.archive.open_archive_file import OpenArchiveFile
 from thresher.storage.archive.open_files import (
     WARC,
+    archive_stem,
     create_open_file,
     open_archive_files,
     publish_archive,
@@ -58,6 +61,7 @@ __all__ = [
 ]
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+NOTHING: Mapping[str, str] = MappingProxyType({})
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 
 
@@ -78,10 +82,12 @@ class ArchiveWriter:
     """
 
     __slots__ = (
+        "_about",
         "_before",
         "_check",
         "_compress",
         "_crawl",
+        "_label",
         "_max_age_ms",
         "_max_bytes",
         "_open",
@@ -105,14 +111,20 @@ class ArchiveWriter:
         max_age_s: int = 3600,
         compression: Compression = "gzip",
         max_known_payloads: int = LIMIT,
+        label: str = "",
+        about: Mapping[str, str] = NOTHING,
         before_sync: Callable[[], None] | None = None,
     ) -> None:
-        """`before_sync` is called before anything appended may reach the disk; it makes durable what must be durable no
+        """`label` stands in the name of each file, its `{timestamp}` replaced by when the file was begun (14 digits).
+        `about` has more fields of the warcinfo record of each file.
+
+        `before_sync` is called before anything appended may reach the disk; it makes durable what must be durable no
         later than that. Raise `Conflict` if the writer left a file open in an earlier life.
         """
         for what, name in (("crawl", crawl), ("writer", writer)):
             if not NAME_PATTERN.fullmatch(name):
                 raise InputError(f"{name!r} cannot name a {what}: use letters, digits, dot, dash, underscore")
+        require_label(label)
         self._store, self._crawl, self._writer = store, crawl, writer
         self.user_agent = user_agent
         """The user agent that the next file's warcinfo record names."""
@@ -120,12 +132,13 @@ class ArchiveWriter:
         self._suffix = SUFFIXES[require_compression(compression)]
         self._compress, self._check = compressor(compression), make_validator(compression)
         self._payloads = WrittenPayloads(max_known_payloads)
+        self._label, self._about = label, about
         if any(writer_and_serial(crawl, name)[0] == writer for name in open_archive_files(store, crawl)):
             raise Conflict(
                 f"writer {writer} has an archive file of crawl {crawl} open from an earlier life: recover it "
                 "before it writes again"
             )
-        sealed = (name.rpartition("/")[2] for name in store.list(f"warc/{crawl}/{crawl}-{writer}-"))
+        sealed = (name.rpartition("/")[2] for name in store.list(f"warc/{crawl}/{crawl}-"))
         serials = [
             serial for owner, serial in (writer_and_serial(crawl, name) for name in sealed) if owner == writer
         ]
@@ -305,7 +318,8 @@ class ArchiveWriter:
     def _begin(self, now_ms: int) -> OpenArchiveFile:
         # The serial is counted first: a name that was tried once must never be tried again.
         self._serial += 1
-        name = f"{self._crawl}-{self._writer}-{self._serial:05d}{self._suffix}"
+        stem = archive_stem(self._crawl, self._writer, self._serial, label_at(self._label, now_ms))
+        name = f"{stem}{self._suffix}"
         opened = OpenArchiveFile(
             file_name=name,
             name=f"warc/{self._crawl}/{name}",
@@ -319,6 +333,7 @@ class ArchiveWriter:
             "isPartOf": self._crawl,
             "robots": "obey",
             "http-header-user-agent": self.user_agent,
+            **self._about,
         }
         info = self._compress(warcinfo(name, date_ms=now_ms, fields=fields))
         self._check([info])

@@ -1,10 +1,13 @@
 """Open files: where their bytes lie, and how an archive file is published.
 
-An open file has its final name, `<crawl>-<writer>-<serial>` and a suffix, from the start, so that a `RecordRef` into it
-never changes. If the store is a directory, the file lies there, in `.open/` of its folder
-(`storage.archive.local_open_file`); in other stores it is put piece by piece (`storage.archive.segments`). In both,
-what was written before `sync` outlives its writer. The folder of an archive file is `warc/<crawl>`, that of a file of
-the crawl's log is `log/<crawl>` (`storage.crawllog.log_line`).
+An open file has its final name from the start, so that a `RecordRef` into it never changes:
+`<crawl>-<writer>-<serial>` or `<crawl>-<label>~<writer>-<serial>`, and a suffix. No name of a writer has a `~`, so any
+process finds the writer in a name, whatever the label. No two writers have the same name, so no two files have.
+
+If the store is a directory, the file lies there, in `.open/` of its folder (`storage.archive.local_open_file`). In
+other stores it is put piece by piece (`storage.archive.segments`). What was written before `sync` outlives its writer.
+The folder of an archive file is `warc/<crawl>`, that of a file of the crawl's log is `log/<crawl>`
+(`storage.crawllog.log_line`).
 
 An archive file is published as three objects, each put once, in this order: the WARC, its CDXJ, its Manifest. A process
 that finds this half done does it again, with the same bytes.
@@ -41,6 +44,7 @@ STEP_NAME = "archive"
 STEP = f"{STEP_NAME}@1"
 RECIPE: dict[str, JSON] = {"format": "WARC/1.1"}
 INDEX_SUFFIX = ".cdxj.gz"
+LABEL_END = "~"
 WRITER_AND_SERIAL = re.compile(r"(.+)-(\d{5,})", re.ASCII)
 OFFSET_DIGITS = segments.DIGITS
 OFFSET = re.compile(rf"\d{{{OFFSET_DIGITS}}}", re.ASCII)
@@ -147,11 +151,16 @@ def claim(store: Store, folder: str, name: str) -> AbstractContextManager[Abando
     return segments.claim(store, folder, name)
 
 
+def archive_stem(crawl: str, writer: str, serial: int, label: str) -> str:
+    """Return the name of an archive file, without its suffix."""
+    return f"{crawl}-{f'{label}{LABEL_END}' if label else ''}{writer}-{serial:05d}"
+
+
 def writer_and_serial(crawl: str, name: str) -> tuple[str, int]:
     """Return the writer and the serial in the name of an archive file, or in its stem; an empty writer if the name is
     not one of ours.
     """
-    found = WRITER_AND_SERIAL.fullmatch(stem(name).removeprefix(f"{crawl}-"))
+    found = WRITER_AND_SERIAL.fullmatch(stem(name).removeprefix(f"{crawl}-").rpartition(LABEL_END)[2])
     return (found[1], int(found[2])) if found else ("", 0)
 
 

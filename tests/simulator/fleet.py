@@ -172,8 +172,8 @@ class Fleet:
             wire=WireSettings(timeout=2.0),
             scheduling=SchedulingSettings(concurrency=8),
             archive=ArchiveSettings(
-                max_file_bytes=self.world.random.choice([4_000, 20_000, 1 << 30]),
-                max_file_age_s=self.world.random.choice([1, 5, 3600]),
+                warc_bytes=self.world.random.choice([4_000, 20_000, 1 << 30]),
+                warc_age=self.world.random.choice([1, 5, 3600]),
             ),
             ttl_s=TTL_S,
         )

@@ -67,7 +67,7 @@ def test_every_archived_byte_is_reported_to_the_frontier(crawl, site):
     site.fallback = web(50)
     crawl.seed(f"{site.url}/0")
     follow(crawl, 0, limit=1 << 40)
-    process = start(crawl.config("w", max_file_bytes=5_000))
+    process = start(crawl.config("w", warc_bytes=5_000))
     process.join(60)
     assert flow(crawl).estimate == sealed(crawl)
     assert len(list(manifests(DirectoryStore(crawl.root), "archive", crawl.name))) > 2
@@ -83,7 +83,7 @@ def test_an_open_file_is_sealed_by_the_clock_while_nothing_is_appended(crawl: Cr
     site.answers["/slow"] = site.answers["/robots.txt"]
     site.fallback = lambda path: later
     crawl.seed(f"{site.url}/slow", f"{site.url}/0")
-    process = start(crawl.config("w", max_file_age_s=1, timeout_s=20))
+    process = start(crawl.config("w", warc_age=1, timeout_s=20))
     wait_for(lambda: sealed(crawl) > 0)
     assert process.is_alive()
     assert crawl.stats.leased > 0
