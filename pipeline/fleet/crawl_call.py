@@ -1,10 +1,12 @@
 """The call that a crawl worker's process carries out, and the exit codes with which it ends."""
 
+import json
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from thresher.core import ThresherError
 from thresher.crawler.machine.activity import SupervisorChannel
@@ -14,7 +16,7 @@ from thresher.crawler.sessions.session_settings import host_logins
 from thresher.crawler.spiders import SpiderSpec
 from thresher.crawler.worker_config import WorkerConfig
 from thresher.frontier import TakeoverError
-from thresher.pipeline.crawls.warcinfo_fields import warcinfo_fields
+from thresher.pipeline.configuration import Config
 from thresher.pipeline.fleet import liveness
 from thresher.pipeline.open_project import OpenProject
 
@@ -22,6 +24,17 @@ EXIT_PRESUMED_DEAD = 75
 """Exit code of a worker that others may have taken for dead (EX_TEMPFAIL of sysexits.h)."""
 EXIT_SPIDER_CLOSED = 3
 """Exit code of a worker whose spider has closed the crawl. The other workers end as well."""
+WRITTEN = {
+    "pace": ("min_delay",),
+    "budgets": ("max_pages_per_host", "max_pages_per_domain"),
+    "wire": ("max_body", "timeout", "verify_tls", "cookies"),
+    "reading": ("sitemaps", "obey"),
+    "rendering": ("render", "behaviours", "screenshot"),
+    "archive": ("archive", "requisites", "compression", "warc_bytes", "warc_age"),
+}
+"""The keys of `[crawler]` that the first record of an archive file has, by their owner. A setting is named here or it
+is not written, so none that holds a password, a login or a host of the user's network gets into an archive.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,3 +122,18 @@ def run_crawl_worker(config: WorkerConfig, state: Path | None, channel: Supervis
         else:
             if has_closed:
                 sys.exit(EXIT_SPIDER_CLOSED)
+
+
+def warcinfo_fields(config: Config) -> dict[str, str]:
+    """Return what the first record of an archive file says of its crawl, with the names of Heritrix. The settings stand
+    in `thresher-configuration`, as JSON. Fields that are empty are left out.
+    """
+    written: dict[str, Any] = {}
+    for owner, keys in WRITTEN.items():
+        written |= {key: getattr(getattr(config.crawler, owner), key) for key in keys}
+    fields = {
+        "operator": config.crawler.archive.operator or config.project.contact,
+        "description": config.crawler.archive.description,
+        "thresher-configuration": json.dumps(written, sort_keys=True),
+    }
+    return {name: value for name, value in fields.items() if value}

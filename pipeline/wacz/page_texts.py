@@ -4,7 +4,8 @@ The list of pages in a WACZ holds them, so that a player finds a page by its wor
 the main text of a page, without its menus.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from thresher.pipeline.steps.process import NAME as PROCESS
 from thresher.storage.manifest import Output, load_manifest
@@ -44,4 +45,5 @@ def _rows(store: Store, warc: Output) -> Iterator[tuple[int, str]]:
                 columns = tables.columns(tables.DOCUMENTS, "record_offset", "text")
                 for table in tables.row_groups(store, output, columns):
                     offsets, texts = table.columns
-                    yield from sorted(zip(offsets.to_pylist(), texts.to_pylist(), strict=True))
+                    rows: Iterable[Any] = zip(offsets.to_pylist(), texts.to_pylist(), strict=True)
+                    yield from sorted(rows)

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from thresher.pipeline import configuration
-from thresher.pipeline.crawls.warcinfo_fields import WRITTEN, warcinfo_fields
+from thresher.pipeline.fleet.crawl_call import WRITTEN, warcinfo_fields
 
 TEXT = """
 [project]
