@@ -111,11 +111,7 @@ class Player:
             until, found = time.monotonic() + SECONDS, Replayed("", 0, "")
             while time.monotonic() < until:
                 for frame in page.frames:
-                    if (
-                        f"mp_/{url}" in frame.url
-                        and (found := look(frame)).text
-                        and wanted in found.text
-                    ):
+                    if f"mp_/{url}" in frame.url and (found := look(frame)).text and wanted in found.text:
                         return found
                 page.wait_for_timeout(100)  # the events of the browser are taken meanwhile
             return found
