@@ -5,6 +5,7 @@ scripts put tokens into headers of any name. Of the response, headers that carry
 do the archived bytes differ from those of the wire.
 """
 
+import re
 from dataclasses import replace
 
 from thresher.crawler.wire.http.message import Message
@@ -31,6 +32,8 @@ WITHHELD_RESPONSE_HEADERS = frozenset(
         *("authentication-info", "proxy-authentication-info"),  # RFC 9110, section 11.6.3
     }
 )
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+\Z")
+"""A line of a head, as `crawler.wire.http.message` reads it: a carriage return alone ends none."""
 
 
 def private_request(request: Request) -> Request:
@@ -43,7 +46,7 @@ def private_message(message: Message) -> Message:
     """Return a response without `WITHHELD_RESPONSE_HEADERS`, in its bytes and in its headers."""
     kept: list[bytes] = []
     is_withheld = False
-    for line in message.response[: message.head_length].splitlines(keepends=True):
+    for line in _LINE.findall(message.response[: message.head_length]):
         if not line.startswith((b" ", b"\t")):  # a folded line belongs to the line before
             is_withheld = (
                 line.partition(b":")[0].strip().decode("latin-1").lower() in WITHHELD_RESPONSE_HEADERS

@@ -1,12 +1,16 @@
 """What a request under a session carries, to whom, and what is archived of it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.crawler.server import page, redirect
 from thresher.core import Capture
 from thresher.crawler.wire.cookies import Cookie, CookieJar
+from thresher.crawler.wire.http.message import build_message, read_head
 from thresher.crawler.wire.http.request import parse_target
 from thresher.crawler.wire.login_address import is_login_address
+from thresher.crawler.wire.redaction import private_message
 from thresher.crawler.wire.session import Session
 from thresher.frontier import canonicalize
 
@@ -115,6 +119,33 @@ async def test_a_page_that_sets_a_cookie_for_another_host_sets_none(client, site
     async with client() as http_client:
         await http_client.get(canonicalize(f"{site.url}/"), session=held)
     assert [(one.name, one.domain) for one in held.cookies] == [("e", "127.0.0.1")]
+
+
+NAMES = st.sampled_from(["Set-Cookie", "set-cookie", "SET-COOKIE2", "Set-Cookie\t", "Authentication-Info"])
+VALUES = st.text(st.sampled_from("ab;=:, \r\t\0"), max_size=6)
+ENDS = st.sampled_from(["\r\n", "\n"])
+
+
+@given(
+    before=VALUES,
+    lines=st.lists(st.tuples(NAMES, VALUES, ENDS, st.booleans()), max_size=3),
+    body=st.binary(max_size=9),
+)
+def test_whatever_a_cookie_looks_like_nothing_of_it_is_archived_and_the_rest_is_as_it_came(
+    before, lines, body
+):
+    beginning = f"HTTP/1.1 200 OK\r\nX-Kept: {before}\r\n"
+    cookies = "".join(
+        f"{name}: {SECRET}{value}{end}" + f"\t{SECRET}{end}" * is_folded
+        for name, value, end, is_folded in lines
+    )
+    raw = f"{beginning}{cookies}Last: x\r\n\r\n".encode()
+    head = read_head(raw)
+    assert head is not None
+    found = private_message(build_message(head, raw + body, is_complete=True, is_over_limit=False))
+    expected = f"{beginning}Last: x\r\n\r\n".encode()
+    assert (found.response, found.head_length) == (expected + body, len(expected))
+    assert SECRET not in repr(found.headers)
 
 
 @pytest.mark.parametrize(
