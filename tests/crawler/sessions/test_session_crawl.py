@@ -86,6 +86,25 @@ def test_a_redirect_to_another_host_does_not_take_the_cookie_with_it(crawl, memb
     assert elsewhere.cookies("/stolen") == [""]
 
 
+def test_requisites_of_a_page_carry_its_login_to_its_own_host_alone(crawl, members, elsewhere, login):
+    members.pages["/a"] = (
+        f'<p>What only members read.</p><img src="/own.png"><img src="{elsewhere.url}/pixel.png">'
+        f'<iframe src="{elsewhere.url}/frame"></iframe><img src="/logout"><img src="/away.png">'
+    )
+    real = members.answer
+    members.answer = lambda path, cookie: (
+        (302, {"Location": f"{elsewhere.url}/stolen.png"}, "") if path == "/away.png" else real(path, cookie)
+    )
+    elsewhere.answer = lambda path, _: (404 if path == "/robots.txt" else 200, {}, "")
+    crawl.seed(f"{members.url}/a", max_depth=0)
+    run_worker(crawl.config("w", logins=login(), requisites=True))
+    assert set(members.cookies("/own.png")) == {f"sid={SECRET}"}
+    assert "/logout" not in members.paths
+    assert {"/pixel.png", "/stolen.png"} <= set(elsewhere.paths)
+    assert not any(elsewhere.cookies(path) != [""] for path in elsewhere.paths)
+    assert SECRET.encode() not in stored(crawl)
+
+
 @pytest.mark.parametrize(
     ("end", "signs", "said"),
     [
