@@ -315,7 +315,11 @@ def _renderer(config: WorkerConfig, frontier: Frontier, fetchers: SubresourceFet
     from thresher.crawler.render.renderer import Renderer  # noqa: PLC0415 - Playwright is an extra
 
     return Renderer(
-        fetchers, settings=config.rendering, wire=config.wire, user_agent=_user_agent(config, frontier)
+        fetchers,
+        settings=config.rendering,
+        wire=config.wire,
+        user_agent=_user_agent(config, frontier),
+        with_images=config.archive.requisites,
     )
 
 

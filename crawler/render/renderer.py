@@ -36,14 +36,21 @@ class Renderer:
     """Renders the pages of one worker. `close` ends its browser."""
 
     def __init__(
-        self, fetchers: SubresourceFetchers, *, settings: RenderSettings, wire: WireSettings, user_agent: str
+        self,
+        fetchers: SubresourceFetchers,
+        *,
+        settings: RenderSettings,
+        wire: WireSettings,
+        user_agent: str,
+        with_images: bool = False,
     ) -> None:
         """Render with the browser of `settings`. `wire.timeout` is the time for one page, in seconds, and
-        `wire.max_body` bounds its DOM, in bytes.
+        `wire.max_body` bounds its DOM, in bytes. Images and fonts are fetched `with_images`, and for screenshots.
 
         Raise `InputError` if there is no browser.
         """
         self._fetchers, self._settings, self._wire, self.user_agent = fetchers, settings, wire, user_agent
+        self._with_images = with_images
         self._program = find_browser(settings.browser)
         self._tabs = asyncio.Semaphore(MAX_TABS)
         self._starting = asyncio.Lock()
@@ -101,6 +108,7 @@ class Renderer:
                 user_agent=(session and session.user_agent) or self.user_agent,
                 deadline=deadline,
                 max_bytes=self._wire.max_body,
+                with_images=self._with_images,
                 with_screenshots=self._settings.screenshot,
                 behaviours=self._settings.behaviours_of(capture.url),
                 session=session,

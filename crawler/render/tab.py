@@ -75,11 +75,13 @@ async def render(  # noqa: PLR0913 - one page, and how it is rendered
     user_agent: str,
     deadline: float,
     max_bytes: int,
+    with_images: bool = False,
     with_screenshots: bool = False,
     behaviours: Behaviours = NO_BEHAVIOURS,
     session: Session | None = None,
 ) -> RenderedPage:
     """Return the rendering of a captured page. `deadline` is by the event loop's clock; `max_bytes` bounds the DOM.
+    Images and fonts are fetched `with_images`, and for screenshots.
 
     Raise `BrowserGoneError` if the browser ended. Whatever the page does raises nothing.
     """
@@ -89,6 +91,7 @@ async def render(  # noqa: PLR0913 - one page, and how it is rendered
         fetcher,
         deadline=deadline,
         max_bytes=max_bytes,
+        with_images=with_images or with_screenshots,
         with_screenshots=with_screenshots,
         behaviours=behaviours,
         session=session,
@@ -121,6 +124,7 @@ class _Tab:
         *,
         deadline: float,
         max_bytes: int,
+        with_images: bool,
         with_screenshots: bool,
         behaviours: Behaviours,
         session: Session | None,
@@ -129,10 +133,10 @@ class _Tab:
         self._deadline, self._max_bytes = deadline, max_bytes
         self._session = session
         self._page: Page | None = None
-        self._with_screenshots = with_screenshots
+        self._with_images, self._with_screenshots = with_images, with_screenshots
         self._behaviours = behaviours
         self._behaviour_run: BehaviourRun | None = None
-        kinds = request_rules.VISIBLE_KINDS if with_screenshots else request_rules.ALLOWED_KINDS
+        kinds = request_rules.VISIBLE_KINDS if with_images else request_rules.ALLOWED_KINDS
         self._requests = Interceptor(capture, fetcher, allowed_kinds=kinds)
         self._has_closed_root = False
         self._crashed, self._closed = asyncio.Event(), asyncio.Event()
@@ -240,7 +244,7 @@ class _Tab:
         """Wait until the page is done, and do what a reader would do to see the rest of it."""
         clock, width = PageClock(session), (VIEW if self._with_screenshots else WINDOW)["width"]
         has_grown = await wait_until_done(
-            page, session, world, self._requests, clock, width=width, always_tall=self._with_screenshots
+            page, session, world, self._requests, clock, width=width, always_tall=self._with_images
         )
         if not self._behaviours.is_empty:
             driver = PageDriver(
@@ -251,7 +255,7 @@ class _Tab:
                 clock,
                 deadline=self._deadline,
                 width=width,
-                shows_images=self._with_screenshots,
+                shows_images=self._with_images,
             )
             self._behaviour_run = BehaviourRun(driver, self._behaviours)
             await self._behaviour_run.run(grew_in_tall_window=has_grown)

@@ -19,3 +19,12 @@ def test_a_rendered_page_has_the_parts_of_its_dom_besides(crawl, site):
     (report,) = (record.payload for record in records(crawl) if record.payload.startswith(b"rendering: "))
     assert b"parts: 4\r\n" in report
     assert b"refused" not in report
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("chromium")
+def test_the_browser_asks_for_images_that_only_a_script_names(crawl, site):
+    script = "new Image().src = '/a.png'; document.body.append('some text')"
+    site.answers["/"] = page(f"<body><script>{script}</script>")
+    found = collected(crawl, f"{site.url}/", render="always", timeout_s=30)
+    assert found == {f"{site.url}/a.png": "image", f"{site.url}/favicon.ico": "image"}
