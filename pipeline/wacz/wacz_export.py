@@ -21,9 +21,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO
-
-from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from typing import TYPE_CHECKING, BinaryIO
 
 from thresher.core import CorruptData, InputError, Unavailable
 from thresher.pipeline.steps.process import archive_outputs
@@ -32,7 +30,6 @@ from thresher.pipeline.wacz.page_texts import PageTexts
 from thresher.pipeline.wacz.wacz_index import read_rows, write_needs, write_run
 from thresher.pipeline.wacz.wacz_pages import ListedPage, ListedPages, iso_moment
 from thresher.pipeline.wacz.wacz_part import DESCRIPTION_BYTES, NO_RANK, WaczFile, WaczPart
-from thresher.pipeline.wacz.wacz_signature import load_key, signer
 from thresher.pipeline.wacz.wacz_split import MAX_PARTS, part_names, publish_parts, required_parts, requires
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.manifest import Output, manifests, stored_digest
@@ -40,6 +37,9 @@ from thresher.storage.store import Store
 from thresher.storage.warc.cdxj import CdxjRow
 from thresher.storage.warc.compression import gzip_member
 from thresher.storage.warc.members import members
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 CHUNK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 1 << 30
@@ -102,7 +102,11 @@ def export_wacz(
     for warc, _ in sealed:
         if options.max_bytes and _is_gzip(warc.name):
             _require_fit(warc.name, DESCRIPTION_BYTES + warc.bytes, options.max_bytes)
-    key = load_key(options.key) if options.key else None
+    key = None
+    if options.key:
+        from thresher.pipeline.wacz.wacz_signature import load_key  # noqa: PLC0415 - only a signature needs it
+
+        key = load_key(options.key)
     progress.start("export-wacz", total=len(sealed))
     try:
         with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as directory, ExitStack() as life:
@@ -143,12 +147,16 @@ class _Export:
             self._parts[-1].add(file)
         self._archives += 1
 
-    def finish(self, out: Path, title: str, key: EllipticCurvePrivateKey | None) -> WaczSummary:
+    def finish(self, out: Path, title: str, key: "EllipticCurvePrivateKey | None") -> WaczSummary:
         """Complete all parts, and give them their names."""
         self._parts[-1].add_index(self._icons)
         software, created = f"thresher {version('thresher')}", iso_moment(self._latest)
         facts = {"title": title, "software": software, "created": created}
-        sign = signer(key, created=created, software=software) if key else None
+        sign = None
+        if key is not None:
+            from thresher.pipeline.wacz.wacz_signature import signer  # noqa: PLC0415 - only a signature needs it
+
+            sign = signer(key, created=created, software=software)
         paths = [part.path for part in self._parts]
         names = [out.name]
         if self._max_bytes is None:

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thresher.pipeline.wacz.wacz_index import merged_lines, watched_lines
 from thresher.pipeline.wacz.wacz_pages import complete_list
-from thresher.pipeline.wacz.wacz_signature import Signer
 from thresher.storage.warc.wacz import WaczWriter
+
+if TYPE_CHECKING:
+    from thresher.pipeline.wacz.wacz_signature import Signer
 
 DESCRIPTION_BYTES = 16 << 10
 """Upper bound of what the description of a WACZ takes."""
@@ -94,7 +96,7 @@ class WaczPart:
             for path in (*self._runs, *self._needs):
                 path.unlink(missing_ok=True)
 
-    def finish(self, facts: Mapping[str, Any], icons: Mapping[str, bool], sign: Signer | None) -> None:
+    def finish(self, facts: Mapping[str, Any], icons: Mapping[str, bool], sign: "Signer | None") -> None:
         """Add the list of pages and the description, and close the file."""
         archived = {key for key, is_archived in icons.items() if is_archived}
         spool = self._directory / "listed"

@@ -10,10 +10,11 @@ from uuid import UUID
 import pytest
 
 from tests.expect import expect
+from tests.pipeline.wacz.test_wacz_signature import made_key
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.pywbenv import programs, pywb, replayed
 from thresher.pipeline.terminal.progress import LineProgress
-from thresher.pipeline.wacz.wacz_export import export_wacz
+from thresher.pipeline.wacz.wacz_export import WaczOptions, export_wacz
 from thresher.storage.archive.archive_writer import ArchiveWriter, CaptureMetadata, Revisit
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.warc import cdxj
@@ -206,8 +207,9 @@ def test_pywb_finds_every_address_as_it_is_usually_written(tools, tmp_path, way)
 @pytest.mark.parametrize("compression", ["gzip", "zstd"])
 def test_a_wacz_is_valid_and_pywb_replays_it(tools, tmp_path, compression):
     store, expected = crawled(tmp_path / "data", compression)
+    options = WaczOptions(key=made_key(tmp_path / "key.pem"))
     export = partial(export_wacz, store, "main", tmp_path / "main.wacz", "A crawl")
-    assert export(LineProgress()).pages == 22
+    assert export(LineProgress(), options).pages == 22
     assert "is valid" in ran(tools / "wacz", "validate", "-f", tmp_path / "main.wacz")
     web = tmp_path / "web"
     web.mkdir()
