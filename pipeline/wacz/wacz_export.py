@@ -243,7 +243,7 @@ class _Export:
 def _require_fit(name: str, size: int, max_bytes: int) -> None:
     if size > max_bytes:
         raise InputError(
-            f"--split: {name} needs a WACZ of {size:,} bytes; give at least that, and set crawler.warc_bytes if later"
+            f"--split: {name} needs a WACZ of {size:,} bytes or more; give a larger size, and set crawler.warc_bytes if later"
             " crawls are to have smaller files"
         )
 

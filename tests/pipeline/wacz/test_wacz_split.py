@@ -95,7 +95,7 @@ def test_one_file_is_a_list_of_one(store, tmp_path):
     assert len(json.loads((tmp_path / "some.json").read_text())["resources"]) == 1
 
 
-def test_a_size_below_that_of_a_warc_file_is_refused_with_the_size_that_does(store, tmp_path):
+def test_a_size_below_that_of_a_warc_file_is_refused_with_that_size(store, tmp_path):
     with pytest.raises(
         InputError, match=r"--split: warc/s/s-w-\d{5}.warc.gz needs a WACZ of [\d,]+ bytes"
     ) as error:
