@@ -243,8 +243,8 @@ class _Export:
 def _require_fit(name: str, size: int, max_bytes: int) -> None:
     if size > max_bytes:
         raise InputError(
-            f"--split: {name} needs a WACZ of {size:,} bytes or more; give a larger size, and set crawler.warc_bytes if later"
-            " crawls are to have smaller files"
+            f"--split: {name} needs a WACZ of {size:,} bytes or more; give a larger size, and set crawler.warc_bytes"
+            " if later crawls are to have smaller files"
         )
 
 
