@@ -12,11 +12,11 @@
 
 import asyncio
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from thresher.core import Capture
+from thresher.core import Capture, Url
 from thresher.crawler.reading.outcome import REDIRECT_STATUSES, decode_location
 from thresher.crawler.reading.page_parts import PageParts
 from thresher.crawler.reading.page_response import HTML
@@ -39,6 +39,8 @@ from thresher.storage.warc.records import mime_of
 
 MAX_PAGES = 32
 """Pages whose requisites a worker fetches at a time. Each may hold `subresource_fetcher.MAX_BYTES`."""
+MAX_HOSTS = 8
+"""Hosts from which one page fetches at a time."""
 TIMEOUTS = 4
 """A page has so many times the time to the first byte for all its requisites, as an exchange has for all its bytes."""
 MAX_DOCUMENT_BYTES = 2 << 20
@@ -127,6 +129,7 @@ class _PageVisit:
     ) -> None:
         """Fetch none of `seen` and `recent`, which are URLs."""
         self._fetcher, self._page, self._seen, self._recent = fetcher, page, seen, recent
+        self._hosts = asyncio.Semaphore(MAX_HOSTS)
         self.refusals: Counter[str] = Counter()
 
     async def read_page(self, dom: bytes) -> None:
@@ -137,40 +140,53 @@ class _PageVisit:
         await self._fetch_all(found, depth=1)
 
     async def _fetch_all(self, needed: Iterable[Requisite], *, depth: int) -> None:
-        fetches = [self._fetch(each, depth) for each in needed if self._is_new(each)]
-        ends = await asyncio.gather(*fetches, return_exceptions=True)
+        """Fetch what is new, one after the other from each host, and what that needs."""
+        hosts: defaultdict[str, list[Requisite]] = defaultdict(list)
+        for each in needed:
+            if url := self._new(each):
+                hosts[url.host].append(each)
+        ends = await asyncio.gather(
+            *(self._fetch_host(each, depth) for each in hosts.values()), return_exceptions=True
+        )
         for fault in ends:
             if isinstance(fault, BaseException):
                 raise fault
 
-    def _is_new(self, requisite: Requisite) -> bool:
+    async def _fetch_host(self, requisites: Iterable[Requisite], depth: int) -> None:
+        deeper: list[Requisite] = []
+        for each in requisites:
+            deeper += await self._fetch(each, depth)
+        if deeper:
+            await self._fetch_all(deeper, depth=depth + 1)
+
+    def _new(self, requisite: Requisite) -> Url | None:
         try:
-            url = canonicalize(requisite.url).wire
+            url = canonicalize(requisite.url)
         except InvalidUrl:
             self.refusals["bad_url"] += 1
-            return False
-        if url in self._seen or any(url in each for each in self._recent):
-            return False
-        self._seen.add(url)
-        return True
+            return None
+        if url.wire in self._seen or any(url.wire in each for each in self._recent):
+            return None
+        self._seen.add(url.wire)
+        return url
 
-    async def _fetch(self, requisite: Requisite, depth: int) -> None:
+    async def _fetch(self, requisite: Requisite, depth: int) -> list[Requisite]:
+        """Fetch a requisite, and return what it needs itself."""
         if depth > MAX_DEPTH or (requisite.kind == "frame" and depth > MAX_FRAME_DEPTH):
             self.refusals["too_deep"] += 1
-            return
-        found = await self._follow(self._request(requisite))
+            return []
+        async with self._hosts:
+            found = await self._follow(self._request(requisite))
         if isinstance(found, str):
             self.refusals[found] += 1
-            return
+            return []
         if found.truncated:
             self.refusals[INCOMPLETE] += 1
-        if found.status != 200:
-            return
-        needed = _needs(requisite.kind, found)
+        needed = _needs(requisite.kind, found) if found.status == 200 else []
         if requisite.kind == "frame" and needed and self._fetcher.is_other_site(found.url.wire):
             self.refusals["off_site"] += len(needed)
-            return
-        await self._fetch_all(needed, depth=depth + 1)
+            return []
+        return needed
 
     def _request(self, requisite: Requisite) -> SubresourceRequest:
         headers = {"Accept": ACCEPT.get(requisite.kind, "*/*")}

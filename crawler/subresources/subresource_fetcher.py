@@ -47,7 +47,7 @@ from thresher.crawler.wire.session import Session
 from thresher.frontier import InvalidUrl, canonicalize
 
 MAX_EXCHANGES = 200
-"""Exchanges that one page may cause at most."""
+"""Exchanges that one page may cause at most, those for a robots.txt included."""
 MAX_SAME_URL = 3
 """Times that a page may request one URL. A page that requests it more often waits for news, which we do not need."""
 MAX_SAME_PATH = 32
@@ -235,12 +235,8 @@ class SubresourceFetcher:
 
         async with self._queue_lock(url.host):
             permission = await self._lease.permission(url, self._fetch_robots)
-            if permission.refusal:
-                return permission.refusal
-            if self._exchanges >= MAX_EXCHANGES:
-                return "too_many"
-            if self._bytes >= MAX_BYTES:
-                return "too_large"
+            if refusal := permission.refusal or self._excess():
+                return refusal
             self._exchanges += 1
             found: Capture | FetchFailure | str = await self._in_turn(url.host, permission.delay_ms, ask)
         if isinstance(found, FetchFailure):
@@ -249,8 +245,17 @@ class SubresourceFetcher:
             self._record_exchange(found, _kind(request))
         return found
 
+    def _excess(self) -> str:
+        """Return the reason why the page may have nothing more; empty if it may."""
+        if self._exchanges >= MAX_EXCHANGES:
+            return "too_many"
+        return "too_large" if self._bytes >= MAX_BYTES else ""
+
     async def _fetch_robots(self, url: Url) -> RobotsFetch | str:
         """Fetch the robots.txt of another origin."""
+        if refusal := self._excess():
+            return refusal
+        self._exchanges += 1
         client = _RobotsClient(
             client=self._client, page_address=self._address, in_burst=self._lease.holds(url.host)
         )

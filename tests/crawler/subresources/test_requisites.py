@@ -1,6 +1,7 @@
 """A crawl archives what its pages need to look as they do: politely, once, and counting what it leaves out."""
 
 from collections import Counter
+from contextlib import ExitStack
 
 import pytest
 
@@ -112,6 +113,16 @@ def test_parts_lie_one_step_away_from_the_site_and_no_further(crawl, site):
         collected(crawl, f"{site.url}/")
     assert other.paths == Counter({"/robots.txt": 1, "/far.css": 1, "/far.png": 1, "/far": 1})
     assert facts(crawl)["refused-off_site"] == "2"  # its picture and its icon
+
+
+def test_a_page_that_names_many_hosts_reaches_few(crawl, site, monkeypatch):
+    monkeypatch.setattr("thresher.crawler.subresources.subresource_fetcher.MAX_EXCHANGES", 12)
+    with ExitStack() as stack:
+        others = [stack.enter_context(Server({}, f"127.0.1.{n}").in_thread()) for n in range(1, 25)]
+        site.answers["/"] = page("".join(f"<img src={other.url}/a.png>" for other in others))
+        collected(crawl, f"{site.url}/")
+        assert sum(sum(other.paths.values()) for other in others) <= 12
+    assert int(facts(crawl)["refused-too_many"]) >= 24 - 6
 
 
 def test_frames_within_frames_end(crawl, site):
