@@ -8,11 +8,13 @@ import re
 from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-
-from cryptography.fernet import Fernet, InvalidToken
+from typing import TYPE_CHECKING
 
 from thresher.core import InputError
 from thresher.crawler.sessions.profile import Profile, decode_profile, encode_profile
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet  # 11 ms: for commands with a profile alone
 
 FOLDER = "profiles"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -27,7 +29,7 @@ def profile_path(directory: Path, name: str) -> Path:
     return directory / FOLDER / f"{name}.profile"
 
 
-def write_profile(path: Path, profile: Profile, key: Fernet) -> None:
+def write_profile(path: Path, profile: Profile, key: "Fernet") -> None:
     """Write a profile. Readers see the old one until the new one is complete; nobody but the owner may read it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:  # mode 600
@@ -42,8 +44,10 @@ def write_profile(path: Path, profile: Profile, key: Fernet) -> None:
             raise
 
 
-def read_profile(path: Path, key: Fernet) -> Profile:
+def read_profile(path: Path, key: "Fernet") -> Profile:
     """Return the profile in a file. Raise `InputError` if there is none, or if it was written with another key."""
+    from cryptography.fernet import InvalidToken  # noqa: PLC0415 - as above
+
     try:
         text = path.read_bytes()
     except OSError as error:

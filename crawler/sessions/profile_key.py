@@ -11,10 +11,12 @@ import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-
-from cryptography.fernet import Fernet
+from typing import TYPE_CHECKING
 
 from thresher.core import InputError
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet  # 11 ms: for commands with a profile alone
 
 KEY_VARIABLE = "THRESHER_PROFILE_KEY"
 KEY_FILE_VARIABLE = "THRESHER_PROFILE_KEY_FILE"
@@ -22,7 +24,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _URL_SAFE = str.maketrans("+/", "-_")
 
 
-def read_key(environment: Mapping[str, str]) -> Fernet:
+def read_key(environment: Mapping[str, str]) -> "Fernet":
     """Return the key. Raise `InputError`, without a word of the key, if there is none or it is of no use."""
     if text := environment.get(KEY_VARIABLE, ""):
         return _fernet(text, f"the environment variable {KEY_VARIABLE}")
@@ -41,6 +43,8 @@ def read_key(environment: Mapping[str, str]) -> Fernet:
 
 def ensure_key(environment: Mapping[str, str]) -> Path | None:
     """Make a key file if there is no key. Return its path if it was made, and None if there is a key."""
+    from cryptography.fernet import Fernet  # noqa: PLC0415 - as above
+
     if environment.get(KEY_VARIABLE):
         return None
     path = key_file(environment)
@@ -65,7 +69,9 @@ def key_file(environment: Mapping[str, str]) -> Path:
         raise InputError(f"profiles need a key: set {KEY_VARIABLE} or {KEY_FILE_VARIABLE}") from None
 
 
-def _fernet(text: str, where: str) -> Fernet:
+def _fernet(text: str, where: str) -> "Fernet":
+    from cryptography.fernet import Fernet  # noqa: PLC0415 - as above
+
     try:
         return Fernet(text.strip().translate(_URL_SAFE))
     except ValueError:
