@@ -80,7 +80,7 @@ def login(
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Log in at a site in Chromium, and save the login as an encrypted profile for crawls.
+    """Save a login at a site as an encrypted profile.
 
     The profile lies in profiles/ of the project. Its key is THRESHER_PROFILE_KEY, or in the file that
     THRESHER_PROFILE_KEY_FILE names; without either, the command makes a key in your configuration directory.

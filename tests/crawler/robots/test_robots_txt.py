@@ -1,5 +1,6 @@
 """robots.txt by RFC 9309; the numbers in the names are its sections."""
 
+import asyncio
 from types import SimpleNamespace
 
 import pytest
@@ -221,10 +222,13 @@ async def test_2_3_1_2_five_redirects_are_followed_each_with_a_record():
 
 
 async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_is(monkeypatch):
-    delay_ms, slept = 60_000, []
+    delay_ms, slept, pause = 60_000, [], asyncio.sleep
 
     async def sleep(seconds):
-        slept.append(seconds)
+        if seconds < 1:  # whatever else runs in this process
+            await pause(seconds)
+        else:
+            slept.append(seconds)
 
     monkeypatch.setattr("thresher.crawler.robots.robots_txt.asyncio.sleep", sleep)
     async with Server({"/third": rules("User-agent: *\nDisallow: /private")}).serve() as server:
@@ -240,7 +244,7 @@ async def test_redirects_elsewhere_are_followed_however_long_the_delay_of_hosts_
             await client.close()
     assert expect(RobotsRuling, found.decision).rule == "rules"
     assert [capture.status for capture in found.captures] == [301, 301, 200]
-    assert [seconds for seconds in slept if seconds] == [2 * delay_ms / 1000] * 2
+    assert slept == [2 * delay_ms / 1000] * 2
 
 
 async def test_2_3_1_2_more_redirects_mean_that_all_is_allowed():
