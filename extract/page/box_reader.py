@@ -151,6 +151,8 @@ class BoxReader:
             marked = ""
             if self._verbatim:
                 text = code_text(pieces, is_listing=self._text.is_listing)
+                if self._text.has_signs:
+                    text, _ = self._text.take_signs(text)
             else:
                 text = running_text(pieces)
                 if self._text.has_signs or self._has_marks:
