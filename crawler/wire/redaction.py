@@ -8,7 +8,7 @@ do the archived bytes differ from those of the wire.
 import re
 from dataclasses import replace
 
-from thresher.crawler.wire.http.message import Message
+from thresher.crawler.wire.http.message import Message, read_head
 from thresher.crawler.wire.http.request import Request
 
 ARCHIVED_REQUEST_HEADERS = frozenset(
@@ -54,9 +54,10 @@ def private_message(message: Message) -> Message:
         if not is_withheld:
             kept.append(line)
     head = b"".join(kept)
+    read = read_head(head)  # a line that ends a header we withhold may look like the end of the one before
     return replace(
         message,
         response=head + message.response[message.head_length :],
         head_length=len(head),
-        headers=tuple(each for each in message.headers if each[0].lower() not in WITHHELD_RESPONSE_HEADERS),
+        headers=() if read is None else read.headers,
     )
