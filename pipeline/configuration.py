@@ -400,8 +400,10 @@ def _with_scripts(crawler: CrawlerConfig, directory: Path) -> CrawlerConfig:
     file = crawler.rendering.behaviour_file
     try:
         scripts = parse_scripts((directory / file).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"crawler.behaviour_file: {file} cannot be read ({error})") from None
+    except OSError as error:
+        raise InputError(f"crawler.behaviour_file: {file} cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"crawler.behaviour_file: {file} is no text in UTF-8; save it as that") from None
     except InputError as error:
         raise InputError(f"crawler.behaviour_file: {file}: {error}") from None
     return replace(crawler, rendering=replace(crawler.rendering, behaviour_scripts=scripts))

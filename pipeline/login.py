@@ -133,8 +133,13 @@ def _log_in(config: Config, options: LoginOptions, url: str, agent: str, proxy: 
 def _form() -> "FormLogin":
     from thresher.crawler.sessions.browser_login import FormLogin  # noqa: PLC0415 - the same
 
-    user = os.environ.get(USER_VARIABLE) or typer.prompt("User name", err=True)
-    password = os.environ.get(PASSWORD_VARIABLE) or typer.prompt("Password", hide_input=True, err=True)
+    try:
+        user = os.environ.get(USER_VARIABLE) or typer.prompt("User name", err=True)
+        password = os.environ.get(PASSWORD_VARIABLE) or typer.prompt("Password", hide_input=True, err=True)
+    except typer.Abort:
+        raise InputError(
+            f"--form needs a user name and a password: type them, or set {USER_VARIABLE} and {PASSWORD_VARIABLE}"
+        ) from None
     return FormLogin(user=user, password=password)
 
 

@@ -58,20 +58,27 @@ def valid_value(key: str, setting: Setting, value: Any) -> Any:
 
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(setting.annotation)
-        return adapter.validate_python(tuple(value) if isinstance(value, list) else value, strict=True)
+        return adapter.validate_python(_with_tuples(value), strict=True)
     except ValidationError as errors:
         error = errors.errors(include_url=False)[0]
     match error["type"]:
         case "value_error":
             raised = error["ctx"]["error"]
             raise InputError(f"{key} {raised}" if isinstance(raised, RuleError) else f"{key}: {raised}")
-        case "literal_error":
-            raise InputError(f"{key} must be {error['ctx']['expected']}, not {value!r}")
     inner = error["loc"][:1] if isinstance(value, dict) else ()
     place = "".join(f'."{name}"' for name in inner)
+    if error["type"] == "literal_error":
+        raise InputError(f"{key}{place} must be {error['ctx']['expected']}, not {error['input']!r}")
     found = error["input"] if inner else value
     wanted = _wanted_within(key, place, setting) if inner else _wanted(key, setting)
     raise InputError(f"{key}{place} must be {wanted}, not {_TOML.get(type(found), 'a date')}")
+
+
+def _with_tuples(value: Any) -> Any:
+    """Return a value of TOML whose lists, those in its table included, are tuples, as settings hold them."""
+    if isinstance(value, dict):
+        return {name: tuple(inner) if isinstance(inner, list) else inner for name, inner in value.items()}
+    return tuple(value) if isinstance(value, list) else value
 
 
 _TOML = {
@@ -80,6 +87,7 @@ _TOML = {
     int: "a whole number",
     float: "a number",
     list: "a list",
+    tuple: "a list",
     dict: "a table",
 }
 """How a message calls a value: the value itself may be a password."""
@@ -107,5 +115,7 @@ def _wanted(key: str, setting: Setting) -> str:
 
 def _wanted_within(key: str, place: str, setting: Setting) -> str:
     """Return the words for the type of an entry of a key that holds a table."""
-    is_number = setting.annotation.__origin__ == Mapping[str, float]
-    return "a number" if is_number else f"a table, written as [{key}{place}]"
+    of_entries = get_args(setting.annotation.__origin__)[1]
+    if of_entries is float:
+        return "a number"
+    return "a list" if get_origin(of_entries) is tuple else f"a table, written as [{key}{place}]"

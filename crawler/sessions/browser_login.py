@@ -125,6 +125,7 @@ async def _fill_in(page: Page, form: FormLogin) -> None:
 
 @asynccontextmanager
 async def _context(browser: LoginBrowser) -> AsyncIterator[BrowserContext]:
+    _require_means(browser)
     display = {} if browser.is_headless else {name: os.environ.get(name, "") for name in DISPLAY_VARIABLES}
     with TemporaryDirectory(prefix="thresher-login-") as directory:
         home = {"HOME": directory, "TMPDIR": directory}
@@ -147,6 +148,19 @@ async def _context(browser: LoginBrowser) -> AsyncIterator[BrowserContext]:
             ) from None
         finally:
             await playwright.stop()
+
+
+def _require_means(browser: LoginBrowser) -> None:
+    """Raise `InputError` if Chromium cannot start here."""
+    if browser.has_sandbox and os.geteuid() == 0:
+        raise InputError(
+            "Chromium has no sandbox as root: log in as another user, or set crawler.browser_sandbox = false"
+        )
+    if not browser.is_headless and not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")):
+        raise InputError(
+            "there is no display for the window of a login: use --headless --form, or log in on another machine and "
+            "--import what its browser stored"
+        )
 
 
 def _playwright_proxy(proxy: Proxy) -> Any:

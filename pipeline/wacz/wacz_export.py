@@ -22,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
+from zipfile import is_zipfile
 
 from thresher.core import CorruptData, InputError, Unavailable
 from thresher.pipeline.steps.process import archive_outputs
@@ -30,7 +31,14 @@ from thresher.pipeline.wacz.page_texts import PageTexts
 from thresher.pipeline.wacz.wacz_index import read_rows, write_needs, write_run
 from thresher.pipeline.wacz.wacz_pages import ListedPage, ListedPages, iso_moment
 from thresher.pipeline.wacz.wacz_part import DESCRIPTION_BYTES, NO_RANK, WaczFile, WaczPart
-from thresher.pipeline.wacz.wacz_split import MAX_PARTS, part_names, publish_parts, required_parts, requires
+from thresher.pipeline.wacz.wacz_split import (
+    MAX_PARTS,
+    PROFILE,
+    part_names,
+    publish_parts,
+    required_parts,
+    requires,
+)
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.manifest import Output, manifests, stored_digest
 from thresher.storage.store import Store
@@ -75,6 +83,8 @@ class WaczSummary:
 
 
 ONE_FILE = WaczOptions()
+LIST_HEAD_BYTES = 1 << 20
+"""Bytes in which the profile of a list is searched."""
 
 
 def export_wacz(
@@ -90,7 +100,7 @@ def export_wacz(
 
     Raise `InputError` if nothing is archived, the directory of `out` does not exist, the key cannot be used, or a WARC
     file does not fit into `max_bytes`; `Unavailable` if a file cannot be written, `CorruptData` if an archive file is
-    not as it was sealed. An existing `out` stays then.
+    not as it was sealed. An existing `out` stays then; one that is no WACZ or list of them always stays.
     """
     sealed = [archive_outputs(manifest.outputs) for manifest in manifests(store, "archive", source)]
     if not sealed:
@@ -99,6 +109,8 @@ def export_wacz(
         )
     if not out.parent.is_dir():
         raise InputError(f"{out}: there is no directory {out.parent}; create it, or give another file")
+    if out.exists() and not _is_made_by_an_export(out, is_list=options.max_bytes is not None):
+        raise InputError(f"{out}: this was no export before, and is not replaced; give another file")
     for warc, _ in sealed:
         if options.max_bytes and _is_gzip(warc.name):
             _require_fit(warc.name, DESCRIPTION_BYTES + warc.bytes, options.max_bytes)
@@ -246,6 +258,15 @@ def _require_fit(name: str, size: int, max_bytes: int) -> None:
             f"--split: {name} needs a WACZ of {size:,} bytes or more; give a larger size, and set crawler.warc_bytes"
             " if later crawls are to have smaller files"
         )
+
+
+def _is_made_by_an_export(out: Path, *, is_list: bool) -> bool:
+    if not out.is_file():
+        return False
+    if not is_list:
+        return is_zipfile(out)
+    with out.open("rb") as file:
+        return PROFILE.encode() in file.read(LIST_HEAD_BYTES)
 
 
 def _is_gzip(name: str) -> bool:

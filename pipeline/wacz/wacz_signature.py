@@ -33,7 +33,8 @@ Signer = Callable[[str], dict[str, str]]
 
 def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
     """Return the private key of a PEM file. Raise `InputError` if it has none that players verify."""
-    remedy = f"make one with `{MAKE_KEY} {path}`"
+    # Whoever types the line must not write over a file that is something else.
+    remedy = f"make one with `{MAKE_KEY} {path if not path.exists() else 'NEW.pem'}`"
     try:
         with path.open("rb") as file:
             text = file.read(MAX_KEY_BYTES)

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BROKEN = """
-from thresher.extract import links
+from thresher.extract.markup import links
 links.extract_links = lambda html, url, codec="": links.PageLinks(base=url, hrefs=(), metas=(), truncated=0)
 """
 """What CPython 3.11.2 made of the expression that finds links."""

@@ -82,7 +82,7 @@ COMMANDS = {
     "verify": CATALOG | TABLES,
     "verify out": COMPUTE,
     "catalog rebuild": CATALOG,
-    "export-wacz texts --out texts.wacz": set(),
+    "export-wacz texts --out texts.wacz": COMPUTE,  # the texts of its pages
     # From here on the project has a crawl.
     "seed http://127.0.0.1:9/ --crawl web --scope host": {"redis"},
     "frontier hosts web": {"redis"},

@@ -9,7 +9,7 @@ import pytest
 from thresher.core import InputError
 from thresher.core.settings import parse_size
 from thresher.filters.dedup import signature
-from thresher.frontier import UrlPolicy
+from thresher.frontier import UrlPolicy, canonicalize
 from thresher.pipeline import configuration
 from thresher.pipeline.configuration_template import template
 from thresher.pipeline.open_project import OpenProject
@@ -208,6 +208,30 @@ def test_a_table_of_a_host_that_is_wrong_is_refused(tmp_path, table, said):
         configuration.parse(f"[crawler.hosts.{table}", tmp_path)
     assert said in str(refusal.value)
     assert "thresher.toml" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('"a.test" = "scroll"', 'crawler.behaviour_hosts."a.test" must be a list, not a string'),
+        (
+            '"a.test" = ["klick"]',
+            "\"a.test\" must be 'consent', 'more', 'scroll', 'next' or 'autoplay', not 'klick'",
+        ),
+    ],
+)
+def test_behaviours_of_a_host_that_are_wrong_are_refused(tmp_path, table, said):
+    with pytest.raises(InputError) as refusal:
+        configuration.parse(f"[crawler.behaviour_hosts]\n{table}", tmp_path)
+    assert said in str(refusal.value)
+
+
+def test_a_host_has_its_own_behaviours(tmp_path):
+    parsed = configuration.parse('[crawler.behaviour_hosts]\n"a.test" = []\n"b.test" = ["scroll"]', tmp_path)
+    rendering = parsed.crawler.rendering
+    assert [rendering.behaviours_of(canonicalize(f"http://{host}/")).names for host in ("a.test", "www.b.test")] == [
+        (), ("scroll",),
+    ]  # fmt: skip
 
 
 def test_a_host_to_render_is_written_as_people_write_it(tmp_path):

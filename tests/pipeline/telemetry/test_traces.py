@@ -93,6 +93,7 @@ def test_a_part_is_a_child_of_its_step(crawled):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("crawled")
 def test_a_sampler_takes_some_of_the_pages_and_the_parent_may_be_anothers(project):
     with collecting() as collector:
         thresher(
@@ -112,6 +113,7 @@ def test_a_sampler_takes_some_of_the_pages_and_the_parent_may_be_anothers(projec
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("crawled")
 def test_a_collector_that_is_away_costs_spans_and_nothing_else(project):
     thresher(
         project,

@@ -6,6 +6,7 @@ import io
 import json
 import random
 import zipfile
+from unittest.mock import patch
 from uuid import UUID
 
 import pytest
@@ -232,9 +233,27 @@ def test_an_archive_file_that_was_changed_is_not_exported(tmp_path, compression)
 
 
 def test_a_place_that_cannot_be_written_is_told_in_a_line(tmp_path):
-    (tmp_path / "x.wacz").mkdir()
-    with pytest.raises(Unavailable, match=r"\A[^\n]*x.wacz cannot be written \(Is a directory\)[^\n]*\Z"):
+    with (
+        patch(
+            "thresher.pipeline.wacz.wacz_export.Path.replace",
+            side_effect=OSError(28, "No space left on device"),
+        ),
+        pytest.raises(
+            Unavailable, match=r"\A[^\n]*x.wacz cannot be written \(No space left on device\)[^\n]*\Z"
+        ),
+    ):
         exported(archived(tmp_path / "data"), tmp_path / "x.wacz")
+
+
+def test_a_file_that_is_no_wacz_is_not_replaced(tmp_path):
+    (tmp_path / "key.pem").write_text("secret")
+    (tmp_path / "x.wacz").mkdir()
+    for name in ("key.pem", "x.wacz"):
+        with pytest.raises(
+            InputError, match=rf"\A[^\n]*{name}: this was no export before, and is not replaced"
+        ):
+            exported(archived(tmp_path / "data"), tmp_path / name)
+    assert (tmp_path / "key.pem").read_text() == "secret"
 
 
 def test_a_title_that_cannot_be_read_is_none(tmp_path, monkeypatch, caplog):
