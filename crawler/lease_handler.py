@@ -307,8 +307,11 @@ class LeaseHandler:
                 ),
                 failure,
             )
-        if self._requisites is not None and result.parts is not None:
-            self._requisites.remember(result.parts)
+        if self._requisites is not None and fetched.parts is not None:
+            if result.dropped is None:
+                self._requisites.remember(fetched.parts)
+            else:
+                self._requisites.forget(fetched.parts)
         return result
 
     async def _read_page(

@@ -1,6 +1,7 @@
 """`SubresourceFetchers`: make the fetcher of each page of a worker, with what all of them share."""
 
 import time
+from collections.abc import Iterable
 
 from thresher.core import Capture
 from thresher.crawler.connectivity.address_limiter import AddressLimiter
@@ -59,6 +60,10 @@ class SubresourceFetchers:
             session=session,
             wire=self._wire,
         )
+
+    def forget(self, urls: Iterable[str]) -> None:
+        """Answer no request for these from the cache."""
+        self._cache.forget(set(urls))
 
     def __repr__(self) -> str:
         return f"<subresource fetchers: {self._cache}>"

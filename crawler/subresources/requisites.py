@@ -13,7 +13,7 @@
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from thresher.core import Capture, Url
@@ -28,7 +28,6 @@ from thresher.crawler.wire.session import Session
 from thresher.extract.charset import to_utf8
 from thresher.extract.markup.page_requisites import (
     Requisite,
-    RequisiteKind,
     css_requisites,
     manifest_requisites,
     page_requisites,
@@ -43,8 +42,9 @@ MAX_HOSTS = 8
 """Hosts from which one page fetches at a time."""
 TIMEOUTS = 4
 """A page has so many times the time to the first byte for all its requisites, as an exchange has for all its bytes."""
-MAX_DOCUMENT_BYTES = 2 << 20
-"""Bytes of a decoded page or style sheet that are read for what it needs: some 20 ms of the event loop."""
+MAX_DOCUMENT_BYTES = 1 << 20
+"""Bytes of a decoded page or style sheet that are read for what it needs: the worst take a tenth of a second of the
+event loop."""
 MAX_DEPTH = 5
 """Steps from a page to a requisite: to a frame, its style sheet, one that this imports, and its font are four."""
 MAX_FRAME_DEPTH = 2
@@ -55,7 +55,7 @@ MAX_RECENT = 100_000
 """URLs of such requisites, within these seconds."""
 INCOMPLETE = "cut"
 """Reason of a requisite whose body is archived in part."""
-ACCEPT: dict[RequisiteKind, str] = {
+ACCEPT: Mapping[str, str] = {
     "stylesheet": "text/css,*/*;q=0.1",
     "image": "image/avif,image/webp,image/*,*/*;q=0.8",
     "frame": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
@@ -97,6 +97,10 @@ class RequisiteCollector:
         for each in parts.subresources:
             if each.kind in _LEAVES or not parts.refusals:
                 self._recent.add(each.capture.url.wire)
+
+    def forget(self, parts: PageParts) -> None:
+        """Fetch these again for the next page that needs them: their page is not archived, and so they are not."""
+        self._fetchers.forget(each.capture.url.wire for each in parts.subresources)
 
     def _age(self) -> None:
         if time.monotonic() - self._turned_at >= RECENT_S:
@@ -189,12 +193,17 @@ class _PageVisit:
         return needed
 
     def _request(self, requisite: Requisite) -> SubresourceRequest:
-        headers = {"Accept": ACCEPT.get(requisite.kind, "*/*")}
-        if referrer := _referrer(self._page.url.wire, requisite.url):
-            headers["Referer"] = referrer
         return SubresourceRequest(
-            url=requisite.url, method="GET", headers=headers, kind=requisite.kind, is_in_markup=True
+            url=requisite.url,
+            method="GET",
+            headers=self._headers(requisite.url, requisite.kind),
+            kind=requisite.kind,
+            is_in_markup=True,
         )
+
+    def _headers(self, url: str, kind: str) -> dict[str, str]:
+        referrer = _referrer(self._page.url.wire, url)
+        return {"Accept": ACCEPT.get(kind, "*/*"), **({"Referer": referrer} if referrer else {})}
 
     async def _follow(self, request: SubresourceRequest) -> Capture | str:
         """Return the response at the end of the redirects, or the reason why there is none."""
@@ -208,7 +217,13 @@ class _PageVisit:
             except InvalidUrl:
                 return "bad_url"
             left = self._fetcher.leaves_site(request)
-            request = replace(request, url=target, hops=request.hops + 1, has_left_site=left)
+            request = replace(
+                request,
+                url=target,
+                headers=self._headers(target, request.kind),
+                hops=request.hops + 1,
+                has_left_site=left,
+            )
 
     def __repr__(self) -> str:
         return f"<requisites of {self._page.url}: {len(self._seen)} URLs, {self.refusals.total()} refused>"

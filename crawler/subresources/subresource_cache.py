@@ -13,7 +13,7 @@ cached in a partition of their own.
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from thresher.core import Capture
 from thresher.crawler.wire.http.request import HeaderList
@@ -65,6 +65,11 @@ class SubresourceCache:
         self._bytes += _size(capture)
         while self._bytes > MAX_BYTES:
             self._forget(next(iter(self._entries)))
+
+    def forget(self, urls: Collection[str]) -> None:
+        """Drop the responses of these URLs."""
+        for key in [each for each in self._entries if each[2] in urls]:
+            self._forget(key)
 
     def _forget(self, key: _Key) -> None:
         self._bytes -= _size(self._entries.pop(key)[1])

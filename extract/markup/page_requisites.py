@@ -30,6 +30,8 @@ RequisiteKind = Literal["stylesheet", "script", "frame", "font", "image", "manif
 """What a page needs it for, the most important first."""
 LIMIT = 2_000
 """Requisites of one document at most."""
+MAX_ELEMENTS = 4 * LIMIT
+"""Elements of one document whose attributes are read: each takes as long as three other tags, some 2 µs."""
 LONGEST = 8_192
 """Characters of a URL at most; a longer one is data."""
 DEFAULT_ICON = "/favicon.ico"
@@ -105,7 +107,7 @@ def manifest_requisites(manifest: bytes, url: str) -> list[Requisite]:
 
 def _read(html: bytes, codec: str, *, depth: int = 0) -> tuple[str, list[_Found]]:
     """Return the URL in the first `<base>`, and all references, those of an `<iframe srcdoc>` included."""
-    base, found = "", []
+    base, found, elements = "", [], 0
     for tag in _TAG.finditer(without_templates(html)):
         group = tag.lastindex
         if group is None:
@@ -114,6 +116,7 @@ def _read(html: bytes, codec: str, *, depth: int = 0) -> tuple[str, list[_Found]
         if name == b"style":
             found.extend(_from_css(rest.decode(errors="replace")))
         elif name in _READ or b"url(" in rest.lower() or b"background" in rest.lower():
+            elements += 1
             attributes = attributes_of(rest)
             if name == b"base":
                 base = base or attributes.get("href", "")
@@ -122,9 +125,9 @@ def _read(html: bytes, codec: str, *, depth: int = 0) -> tuple[str, list[_Found]
             found.extend(
                 (encode_query(reference, codec) if codec else reference, kind, note)
                 for reference, kind, note in _of_element(name, attributes)
-                if reference
+                if reference and len(reference) <= LONGEST
             )
-        if len(found) > LIMIT:
+        if len(found) > LIMIT or elements == MAX_ELEMENTS:
             break
     return base, found
 
@@ -186,7 +189,13 @@ def _candidates(srcset: str) -> Iterator[str]:
 
 
 def _from_css(css: str) -> list[_Found]:
-    return [(reference, kind, "") for reference, kind in css_references(css)]
+    """Return the first references of a sheet, each once: joined with a long base, all of them could fill the memory."""
+    found: dict[_Found, None] = {}
+    for reference, kind in css_references(css):
+        found[reference, kind, ""] = None
+        if len(found) == LIMIT:
+            break
+    return list(found)
 
 
 def _absolute(found: Iterable[_Found], base: str) -> list[Requisite]:

@@ -7,12 +7,13 @@ from thresher.storage.warc.cdxj import timestamp
 
 TIMESTAMP = "{timestamp}"
 LABEL = re.compile(r"(?:[A-Za-z0-9._-]|\{timestamp\})*")
-MAX_LABEL_CHARACTERS = 100
+MAX_LABEL_CHARACTERS = 64
+"""With its time: beside a crawl's name of 100 and a writer's, a name of a file has room for 255."""
 
 
 def is_label(label: str) -> bool:
     """Return whether names of files can have the label."""
-    return len(label) <= MAX_LABEL_CHARACTERS and bool(LABEL.fullmatch(label))
+    return len(label_at(label, 0)) <= MAX_LABEL_CHARACTERS and bool(LABEL.fullmatch(label))
 
 
 def require_label(label: str) -> None:

@@ -99,6 +99,12 @@ def test_a_page_has_a_limited_number_and_no_endless_url():
     assert found(f"<img src={'a' * LONGEST}>") == []
 
 
+def test_a_long_base_does_not_multiply():
+    base = "http://example.org/" + "a" * 8_000 + "/x.css"
+    css = "".join(f"url({number})" for number in range(100_000))
+    assert len(css_requisites(css, base)) == LIMIT
+
+
 def test_a_style_sheet_is_relative_to_itself():
     assert css_requisites(
         "@import 'b.css'; a { background: url(../c.png) }", "http://example.org/css/a.css"

@@ -157,6 +157,27 @@ async def resting(frontier):
     return [host async for host in frontier.inspection.hosts(is_held=True)]
 
 
+def test_another_host_hears_of_the_pages_origin_alone_after_a_redirect_too(crawl, site):
+    with Server({"/far.png": page("png", kind="image/png")}, "127.0.0.2").in_thread() as other:
+        site.answers["/private?token=secret"] = page("<img src=/r>")
+        site.answers["/r"] = redirect(f"{other.url}/far.png")
+        collected(crawl, f"{site.url}/private?token=secret")
+    (raw,) = (raw for raw in other.requests if raw.startswith(b"GET /far.png "))
+    assert b"secret" not in raw
+    assert b"\r\nReferer: " + site.url.encode() + b"/\r\n" in raw
+
+
+def drop_first(capture, *_, **__):
+    return "mine" if capture.url.endswith("/1") else None
+
+
+def test_parts_of_a_page_that_is_not_archived_are_archived_with_the_next(crawl, site):
+    for path in ("/1", "/2"):
+        site.answers[path] = page(f"<link rel=stylesheet href=/a.css><a href=/2>{path}</a>")
+    found = collected(crawl, f"{site.url}/1", depth=1, archive_filter=drop_first)
+    assert {f"{site.url}/a.css", f"{site.url}/b.css", f"{site.url}/c.png"} <= found.keys()
+
+
 def test_browsers_headers_are_sent(crawl, site):
     collected(crawl, f"{site.url}/")
     (raw,) = (raw for raw in site.requests if raw.startswith(b"GET /a.css "))
