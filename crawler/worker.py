@@ -98,6 +98,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         max_age_s=config.archive.warc_age,
         label=config.archive.warc_label,
         about=config.warcinfo,
+        has_parts=config.archive.requisites or config.rendering.renders,
         compression=config.archive.compression,
         before_sync=log.commit,
     )

@@ -71,8 +71,11 @@ def parse_storage_state(text: bytes, name: str) -> StorageState:
     """Return the storage state in a file of that name. Raise `InputError`, which shows no value, if it is none."""
     try:
         state = msgspec.json.decode(text, type=StorageState)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{name}: no storage state of Playwright ({error})") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        # What the message says before the place may be a value of the file.
+        _, found, place = str(error).rpartition(" - at ")
+        where = f" (wrong at {place})" if found else ""
+        raise InputError(f"{name}: no storage state of Playwright{where}") from None
     if not state.cookies and not state.origins:
         raise InputError(f"{name}: a storage state without cookies and without local storage")
     return state

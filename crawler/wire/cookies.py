@@ -3,8 +3,9 @@
 1. A cookie goes back to the host that set it, or to the domain that it names. That domain must contain the host, and
    must not be above the host's registered domain. Path, `Secure`, `Max-Age`, `Expires` and the prefixes `__Secure-` and
    `__Host-` are obeyed.
-2. The jar holds at most `MAX_COOKIES_PER_DOMAIN` cookies of `MAX_COOKIE_BYTES` each for one registered domain, and at
-   most `MAX_DOMAINS` domains. The domain whose last request is the oldest is evicted first.
+2. The jar holds at most `MAX_COOKIES_PER_DOMAIN` received cookies of `MAX_COOKIE_BYTES` each for one registered domain,
+   and at most `MAX_DOMAINS` domains. The domain whose last request is the oldest is evicted first. A server cannot
+   evict the cookies of a login, which were added and not received.
 """
 
 from collections import OrderedDict
@@ -47,6 +48,7 @@ class CookieJar:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._domains: OrderedDict[str, OrderedDict[_Key, Cookie]] = OrderedDict()
+        self._added: set[_Key] = set()
 
     def header(self, target: Target) -> str:
         """Return the value of a request's Cookie header; empty if there are no cookies for it."""
@@ -75,6 +77,7 @@ class CookieJar:
         is_sendable = not any(ord(each) < 0x20 or each == ";" for each in cookie.name + cookie.value)
         is_above = not cookie.only_host and _may_set_domain(cookie.domain, host)
         if is_sendable and (is_above or cookie.domain == host or cookie.domain.endswith(f".{host}")):
+            self._added.add((cookie.domain, cookie.path, cookie.name))
             self._put(_jar_domain(cookie.domain), cookie)
 
     def __iter__(self) -> Iterator[Cookie]:
@@ -96,8 +99,9 @@ class CookieJar:
         jar.pop(key, None)
         if cookie.expires_at is None or cookie.expires_at > self._clock():
             jar[key] = cookie
-        if len(jar) > MAX_COOKIES_PER_DOMAIN:
-            jar.popitem(last=False)
+        received = [each for each in jar if each not in self._added]
+        if len(received) > MAX_COOKIES_PER_DOMAIN:
+            del jar[received[0]]
         if len(self._domains) > MAX_DOMAINS:
             self._domains.popitem(last=False)
 

@@ -9,6 +9,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
 import ada_url
@@ -49,7 +50,8 @@ _TAG = re.compile(
     rf"|<((?i:iframe)){ENDS}({REST})>?+{raw_content('iframe')}"
     rf"|<([a-zA-Z][^\t\n\f\r />]*+)({REST})|\Z)".encode()
 )
-_CANDIDATE = re.compile(r"[\t\n\f\r ,]*+([^\t\n\f\r ]++)((?:[^,(]++|\([^)]*+\)?+|)*+)")
+_CANDIDATE = re.compile(r"[\t\n\f\r ,]*+([^\t\n\f\r ]++)")
+_DESCRIPTORS = re.compile(r"(?:[^,(]++|\([^)]*+\)?+|)*+")
 _READ = frozenset(
     {
         *(b"link", b"script", b"iframe", b"frame", b"embed", b"object", b"img", b"image", b"use", b"feimage"),
@@ -181,17 +183,17 @@ def _candidates(srcset: str) -> Iterator[str]:
     """Yield the URLs of a `srcset` (HTML standard, section 4.8.4.2.2)."""
     at = 0
     while at < len(srcset) and (found := _CANDIDATE.match(srcset, at)):
-        url = found[1]
-        at = found.end()
-        if url.endswith(","):  # it has no descriptor: the next candidate follows at once
-            at = found.end(1)
+        url, at = found[1], found.end()
+        if not url.endswith(","):  # otherwise it has no descriptors: the next candidate follows at once
+            descriptors = _DESCRIPTORS.match(srcset, at)
+            at = descriptors.end() if descriptors else at
         yield url.rstrip(",")
 
 
 def _from_css(css: str) -> list[_Found]:
     """Return the first references of a sheet, each once: joined with a long base, all of them could fill the memory."""
     found: dict[_Found, None] = {}
-    for reference, kind in css_references(css):
+    for reference, kind in islice(css_references(css), MAX_ELEMENTS):
         found[reference, kind, ""] = None
         if len(found) == LIMIT:
             break

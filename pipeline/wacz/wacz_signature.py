@@ -13,6 +13,7 @@ import base64
 from collections.abc import Callable
 from pathlib import Path
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -46,7 +47,7 @@ def load_key(path: Path) -> ec.EllipticCurvePrivateKey:
         raise InputError(
             f"{path}: the key is encrypted; `openssl pkey -in {path}` writes it without its password"
         ) from None
-    except ValueError:
+    except (ValueError, UnsupportedAlgorithm):
         raise InputError(f"{path}: this is no private key in PEM; {remedy}") from None
     if not isinstance(key, ec.EllipticCurvePrivateKey) or key.curve.name != ec.SECP384R1.name:
         raise InputError(f"{path}: players verify keys on the curve P-384 alone; {remedy}")

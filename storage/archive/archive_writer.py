@@ -26,7 +26,7 @@ from thresher.storage.archive.open_files import (
     publish_archive,
     writer_and_serial,
 )
-from thresher.storage.archive.recent_payloads import load_recent_payloads
+from thresher.storage.archive.recent_payloads import load_recent_payloads, may_be_document
 from thresher.storage.archive.recovery import RecoveredFile, RecoveredRecord, recover_archives
 from thresher.storage.archive.written_payloads import LIMIT, WrittenPayloads
 from thresher.storage.manifest import Manifest
@@ -113,10 +113,12 @@ class ArchiveWriter:
         max_known_payloads: int = LIMIT,
         label: str = "",
         about: Mapping[str, str] = NOTHING,
+        has_parts: bool = False,
         before_sync: Callable[[], None] | None = None,
     ) -> None:
         """`label` stands in the name of each file, its `{timestamp}` replaced by when the file was begun (14 digits).
-        `about` has more fields of the warcinfo record of each file.
+        `about` has more fields of the warcinfo record of each file. `has_parts` says that the crawl archives parts of
+        pages: then no page is a revisit of a record of an earlier life that may be one.
 
         `before_sync` is called before anything appended may reach the disk; it makes durable what must be durable no
         later than that. Raise `Conflict` if the writer left a file open in an earlier life.
@@ -143,7 +145,7 @@ class ArchiveWriter:
             serial for owner, serial in (writer_and_serial(crawl, name) for name in sealed) if owner == writer
         ]
         self._serial = max(serials, default=-1)
-        load_recent_payloads(self._payloads, store, crawl)
+        load_recent_payloads(self._payloads, store, crawl, has_parts=has_parts)
         self._open: OpenArchiveFile | None = None
         self._before = before_sync
         self.appended = 0
@@ -206,7 +208,9 @@ class ArchiveWriter:
             revisit=revisit,
         )
         self._index(row)
-        if revisit is None:
+        if revisit is None and not (
+            resource_type and may_be_document(mime_of(capture.header("content-type")))
+        ):
             self._payloads.add(capture, sha256, record_id)
         return ref
 

@@ -7,6 +7,7 @@
 3. Only files that the crawl has written count, because the payload digest of another program may cover something else.
 """
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,25 +23,35 @@ from thresher.storage.warc.revisit import REVISIT_MIME
 FILES = 64
 """Index files that are read at most; each costs one request in a bucket."""
 DIGEST = "sha256:"
+NO_DOCUMENTS = re.compile(
+    r"(?:image|font|audio|video)/.*+|text/css|(?:text|application)/(?:x-)?(?:java|ecma)script"
+)
+"""Types of parts that nobody reads as documents."""
 
 
-def load_recent_payloads(payloads: WrittenPayloads, store: Store, crawl: str) -> None:
-    """Load the responses of a crawl's newest sealed files into `payloads`, as many as fit."""
+def load_recent_payloads(
+    payloads: WrittenPayloads, store: Store, crawl: str, *, has_parts: bool = False
+) -> None:
+    """Load the responses of a crawl's newest sealed files into `payloads`, as many as fit. With `has_parts`, those that
+    may be documents are left out: an index does not tell a frame from a page.
+    """
     if not payloads.free:
         return
     for name in store.newest(f"warc/{crawl}", INDEX_SUFFIX, FILES):
         own = name.rpartition("/")[2].removesuffix(INDEX_SUFFIX)
         if writer_and_serial(crawl, own)[0]:
             with suppress(CorruptData):
-                payloads.load(deque(_responses(store, name), payloads.free))
+                payloads.load(deque(_responses(store, name, has_parts=has_parts), payloads.free))
         if not payloads.free:
             return
 
 
-def _responses(store: Store, name: str) -> Iterator[WrittenPayload]:
+def _responses(store: Store, name: str, *, has_parts: bool) -> Iterator[WrittenPayload]:
     with store.open(name) as file:
         for row in cdxj.read(file, name=name):
             if row.mime == REVISIT_MIME or not row.status or not row.sha256.startswith(DIGEST):
+                continue
+            if has_parts and may_be_document(row.mime):
                 continue
             try:
                 known = WrittenPayload(
@@ -49,3 +60,10 @@ def _responses(store: Store, name: str) -> Iterator[WrittenPayload]:
             except ValueError:  # the id is no UUID
                 continue
             yield known
+
+
+def may_be_document(mime: str) -> bool:
+    """Return whether a response of this type may be read as a document. A page must be no revisit of a part, because
+    parts are not read: such a part is no original.
+    """
+    return NO_DOCUMENTS.fullmatch(mime) is None

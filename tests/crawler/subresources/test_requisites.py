@@ -178,6 +178,24 @@ def test_parts_of_a_page_that_is_not_archived_are_archived_with_the_next(crawl, 
     assert {f"{site.url}/a.css", f"{site.url}/b.css", f"{site.url}/c.png"} <= found.keys()
 
 
+@pytest.mark.parametrize("lives", [1, 2])
+def test_a_page_is_no_revisit_of_a_frame(crawl, site, lives):
+    site.answers["/frame"] = page("<p>" + "words of a page that is a frame as well " * 60)
+    site.answers["/"] = page("<iframe src=/frame></iframe>")
+    collected(crawl, f"{site.url}/", depth=0)
+    if lives == 1:
+        site.answers["/more"] = page("<iframe src=/frame></iframe><a href=/frame>f</a>")
+        crawl.seed(f"{site.url}/more", max_depth=1)
+    else:
+        crawl.seed(f"{site.url}/frame", max_depth=0)
+    run_worker(crawl.config("w2", requisites=True))
+    found = [
+        (record.type, record.resource_type) for record in records(crawl) if record.url == f"{site.url}/frame"
+    ]
+    assert ("response", "") in found
+    assert ("revisit", "") not in found
+
+
 def test_browsers_headers_are_sent(crawl, site):
     collected(crawl, f"{site.url}/")
     (raw,) = (raw for raw in site.requests if raw.startswith(b"GET /a.css "))

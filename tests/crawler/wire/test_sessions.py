@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.crawler.server import page, redirect
 from thresher.core import Capture
-from thresher.crawler.wire.cookies import Cookie, CookieJar
+from thresher.crawler.wire.cookies import MAX_COOKIES_PER_DOMAIN, Cookie, CookieJar
 from thresher.crawler.wire.http.message import build_message, read_head
 from thresher.crawler.wire.http.request import parse_target
 from thresher.crawler.wire.login_address import is_login_address
@@ -172,3 +172,13 @@ def test_addresses_that_log_in_or_out_are_told_by_their_last_part(path, is_barre
 def test_nothing_shows_what_a_session_holds():
     held = session(cookie())
     assert SECRET not in repr((held, list(held.cookies), held.cookies))
+
+
+def test_no_server_evicts_the_cookies_of_a_login():
+    login = [cookie(name=f"c{n}", domain="a.test") for n in range(60)]
+    jar = session(*login, host="a.test").cookies
+    target = parse_target("http://a.test/")
+    jar.store(target, tuple(("Set-Cookie", f"s{n}=y") for n in range(200)))
+    names = {each.name for each in jar}
+    assert {each.name for each in login} <= names
+    assert len(names) == 60 + MAX_COOKIES_PER_DOMAIN
