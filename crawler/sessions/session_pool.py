@@ -192,7 +192,8 @@ def _session(host: str, name: str, profile: Profile, signs: EndSigns, clock: Cal
     for one in profile.state.cookies:
         cookie = Cookie(
             name=one.name,
-            value=one.value,
+            # A head of HTTP is read as Latin-1; browsers send UTF-8 in it.
+            value=one.value.encode(errors="replace").decode("latin-1"),
             domain=one.domain.removeprefix(".").lower(),
             only_host=not one.domain.startswith("."),
             path=one.path,

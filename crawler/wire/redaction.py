@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from thresher.crawler.wire.http.message import Message, read_head
 from thresher.crawler.wire.http.request import Request
+from thresher.storage.warc.payload import trailers_at
 
 ARCHIVED_REQUEST_HEADERS = frozenset(
     {
@@ -43,21 +44,35 @@ def private_request(request: Request) -> Request:
 
 
 def private_message(message: Message) -> Message:
-    """Return a response without `WITHHELD_RESPONSE_HEADERS`, in its bytes and in its headers."""
-    kept: list[bytes] = []
-    is_withheld = False
-    for line in _LINE.findall(message.response[: message.head_length]):
-        if not line.startswith((b" ", b"\t")):  # a folded line belongs to the line before
-            is_withheld = (
-                line.partition(b":")[0].strip().decode("latin-1").lower() in WITHHELD_RESPONSE_HEADERS
-            )
-        if not is_withheld:
-            kept.append(line)
-    head = b"".join(kept)
-    read = read_head(head)  # a line that ends a header we withhold may look like the end of the one before
+    """Return a response without `WITHHELD_RESPONSE_HEADERS`, in its bytes and in its headers. Its trailers, which stand
+    behind a chunked body, are headers too.
+    """
+    head, body = message.response[: message.head_length], message.response[message.head_length :]
+    private_head = _without_withheld(head)
+    trailers = trailers_at(body) if _is_chunked(message) else len(body)
+    # The headers are read from the bytes that are left: a folded line belongs to another header there than before.
+    read = read_head(private_head)
     return replace(
         message,
-        response=head + message.response[message.head_length :],
-        head_length=len(head),
+        response=private_head + body[:trailers] + _without_withheld(body[trailers:]),
+        head_length=len(private_head),
         headers=() if read is None else read.headers,
     )
+
+
+def _is_chunked(message: Message) -> bool:
+    return any(
+        name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in message.headers
+    )
+
+
+def _without_withheld(lines: bytes) -> bytes:
+    kept: list[bytes] = []
+    is_withheld = False
+    for line in _LINE.findall(lines):
+        if not line.startswith((b" ", b"\t")):  # a folded line belongs to the line before
+            name = line.partition(b":")[0].strip().decode("latin-1").lower()
+            is_withheld = name in WITHHELD_RESPONSE_HEADERS
+        if not is_withheld:
+            kept.append(line)
+    return b"".join(kept)

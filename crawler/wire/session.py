@@ -71,7 +71,7 @@ class Session:
 def _playwright_cookie(cookie: Cookie) -> dict[str, Any]:
     return {
         "name": cookie.name,
-        "value": cookie.value,
+        "value": cookie.value.encode("latin-1", "replace").decode(errors="replace"),
         "domain": cookie.domain if cookie.only_host else f".{cookie.domain}",
         "path": cookie.path,
         "expires": -1 if cookie.expires_at is None else cookie.expires_at,

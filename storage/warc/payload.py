@@ -46,14 +46,11 @@ def decode_chunked(body: bytes, limit: int) -> Decoded:
     pieces: list[bytes] = []
     at = size = 0
     while True:
-        end = body.find(b"\n", at)
-        digits = body[at : max(end, at)].partition(b";")[0].strip()
-        length = parse_chunk_size(digits)
+        length, begin = _chunk_line(body, at)
         if length is None:
             return (b"".join(pieces), BROKEN_CHUNKS) if pieces else (body[:limit], BROKEN_CHUNKS)
         if length == 0:
             return b"".join(pieces), None
-        begin = end + 1
         piece = body[begin : begin + length]
         pieces.append(piece[: limit - size])
         size += len(piece)
@@ -61,8 +58,28 @@ def decode_chunked(body: bytes, limit: int) -> Decoded:
             return b"".join(pieces), TOO_LONG
         if len(piece) < length:
             return b"".join(pieces), BROKEN_CHUNKS
-        at = begin + length
-        at += 2 if body.startswith(b"\r\n", at) else body.startswith(b"\n", at)
+        at = _behind_chunk(body, begin + length)
+
+
+def trailers_at(body: bytes) -> int:
+    """Return where the trailers of a chunked body begin; its end if it has no last chunk."""
+    at = 0
+    while True:
+        length, begin = _chunk_line(body, at)
+        if not length:
+            return len(body) if length is None else begin
+        at = _behind_chunk(body, begin + length)
+
+
+def _chunk_line(body: bytes, at: int) -> tuple[int | None, int]:
+    """Return the size that the line at `at` states, None if it states none, and where the chunk begins."""
+    end = body.find(b"\n", at)
+    digits = body[at : max(end, at)].partition(b";")[0].strip()
+    return parse_chunk_size(digits), end + 1
+
+
+def _behind_chunk(body: bytes, at: int) -> int:
+    return at + (2 if body.startswith(b"\r\n", at) else body.startswith(b"\n", at))
 
 
 def decode_transfer(body: bytes, encodings: str, limit: int) -> Decoded:

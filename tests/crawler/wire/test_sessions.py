@@ -174,6 +174,18 @@ def test_nothing_shows_what_a_session_holds():
     assert SECRET not in repr((held, list(held.cookies), held.cookies))
 
 
+@pytest.mark.parametrize("size", ["0", "000;last"])
+def test_a_cookie_in_a_trailer_is_not_archived(size):
+    head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    chunks = f"7\r\n\r\n0\r\nab\r\n{size}\r\n"
+    raw = f"{head}{chunks}X-Kept: x\r\nSet-Cookie: {SECRET}\r\n\t{SECRET}\r\n\r\n".encode()
+    read = read_head(head.encode())
+    assert read is not None
+    found = private_message(build_message(read, raw, is_complete=True, is_over_limit=False))
+    assert found.response == f"{head}{chunks}X-Kept: x\r\n\r\n".encode()
+    assert found.payload == b"\r\n0\r\nab"
+
+
 def test_no_server_evicts_the_cookies_of_a_login():
     login = [cookie(name=f"c{n}", domain="a.test") for n in range(60)]
     jar = session(*login, host="a.test").cookies
