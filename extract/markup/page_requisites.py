@@ -9,6 +9,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple, get_args
 
@@ -90,6 +91,30 @@ def page_requisites(html: bytes, url: str, codec: str = "") -> list[Requisite]:
     if not any(note == "icon" for _, _, note in found):
         requisites += _absolute([(DEFAULT_ICON, "image", "icon")], url)
     return _in_order(requisites)
+
+
+def page_icon(html: bytes, url: str) -> str:
+    """Return the address of the icon that the page at `url` names first, or that browsers ask for if it names none
+    before its body; empty if it cannot be fetched. `html` is in UTF-8.
+    """
+    base, icon = "", ""
+    for tag in _TAG.finditer(html):
+        group = tag.lastindex
+        name = b"body" if group is None else tag[group - 1].lower()
+        if name == b"body":
+            break
+        if name == b"base":
+            base = base or attributes_of(tag[group or 0]).get("href", "")
+        elif name == b"link" and b"icon" in (rest := tag[group or 0]).lower() and (icon := _icon(rest)):
+            break
+    found = _absolute([(icon or DEFAULT_ICON, "image", "icon")], base_url(base, url) if icon else url)
+    return found[0].url if found else ""
+
+
+@lru_cache(1024)  # every page of a site has the same head
+def _icon(link: bytes) -> str:
+    """Return the icon that a `<link>` names; empty if it names none."""
+    return next((href for href, _, note in _of_link(attributes_of(link[:LONGEST])) if note == "icon"), "")
 
 
 def css_requisites(css: str, url: str) -> list[Requisite]:

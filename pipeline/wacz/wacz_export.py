@@ -14,6 +14,7 @@
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,15 +23,15 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
-from zipfile import is_zipfile
+from zipfile import BadZipFile, ZipFile
 
 from thresher.core import CorruptData, InputError, Unavailable
 from thresher.pipeline.steps.process import archive_outputs
 from thresher.pipeline.terminal.progress import Progress
 from thresher.pipeline.wacz.page_texts import PageTexts
 from thresher.pipeline.wacz.wacz_index import read_rows, write_needs, write_run
-from thresher.pipeline.wacz.wacz_pages import ListedPage, ListedPages, iso_moment
-from thresher.pipeline.wacz.wacz_part import DESCRIPTION_BYTES, NO_RANK, WaczFile, WaczPart
+from thresher.pipeline.wacz.wacz_pages import MAX_TITLE_CHARACTERS, ListedPage, ListedPages, iso_moment
+from thresher.pipeline.wacz.wacz_part import FACTS_BYTES, NAME_BYTES, NO_RANK, WaczFile, WaczPart
 from thresher.pipeline.wacz.wacz_split import (
     MAX_PARTS,
     PROFILE,
@@ -98,22 +99,26 @@ def export_wacz(
     """Write everything that a source has sealed into `out`, which appears when it is complete. With `max_bytes`, `out`
     is the list of the WACZ files, which appear beside it just before.
 
-    Raise `InputError` if nothing is archived, the directory of `out` does not exist, the key cannot be used, or a WARC
-    file does not fit into `max_bytes`; `Unavailable` if a file cannot be written, `CorruptData` if an archive file is
-    not as it was sealed. An existing `out` stays then; one that is no WACZ or list of them always stays.
+    Raise `InputError` if nothing is archived, the title is too long, the directory of `out` does not exist, the key
+    cannot be used, or a WARC file does not fit into `max_bytes`; `Unavailable` if a file cannot be written,
+    `CorruptData` if an archive file is not as it was sealed. An existing `out` stays then; one that is no WACZ or list
+    of them always stays.
     """
     sealed = [archive_outputs(manifest.outputs) for manifest in manifests(store, "archive", source)]
     if not sealed:
         raise InputError(
             f"{source}: nothing is archived under that name; give the name of a crawl or an ingest"
         )
+    if len(title) > MAX_TITLE_CHARACTERS:
+        raise InputError(f"--title: {len(title):,} characters; give at most {MAX_TITLE_CHARACTERS:,}")
     if not out.parent.is_dir():
         raise InputError(f"{out}: there is no directory {out.parent}; create it, or give another file")
     if out.exists() and not _is_made_by_an_export(out, is_list=options.max_bytes is not None):
         raise InputError(f"{out}: this was no export before, and is not replaced; give another file")
+    described = FACTS_BYTES + MAX_PARTS * (NAME_BYTES + len(json.dumps(out.stem)))
     for warc, _ in sealed:
         if options.max_bytes and _is_gzip(warc.name):
-            _require_fit(warc.name, DESCRIPTION_BYTES + warc.bytes, options.max_bytes)
+            _require_fit(warc.name, described + warc.bytes, options.max_bytes)
     key = None
     if options.key:
         from thresher.pipeline.wacz.wacz_signature import load_key  # noqa: PLC0415 - only a signature needs it
@@ -122,7 +127,7 @@ def export_wacz(
     progress.start("export-wacz", total=len(sealed))
     try:
         with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as directory, ExitStack() as life:
-            export = _Export(store, source, options.max_bytes, Path(directory), life)
+            export = _Export(store, source, options.max_bytes, described, Path(directory), life)
             for warc, index in sealed:
                 progress.advance(warc.name)
                 export.add(warc, index)
@@ -139,8 +144,15 @@ class _Export:
     """The WACZ files that are being written."""
 
     def __init__(
-        self, store: Store, source: str, max_bytes: int | None, directory: Path, life: ExitStack
+        self,
+        store: Store,
+        source: str,
+        max_bytes: int | None,
+        described: int,
+        directory: Path,
+        life: ExitStack,
     ) -> None:
+        self._described = described
         self._store, self._max_bytes, self._directory, self._life = store, max_bytes, directory, life
         self._listed = ListedPages(store, source)
         self._icons: dict[str, bool] = {}
@@ -153,7 +165,7 @@ class _Export:
         """Add a WARC file to the last part, or to the next if that is full."""
         with self._file(warc, index) as file:
             if self._max_bytes and self._parts[-1].bytes + file.bytes > self._max_bytes:
-                _require_fit(warc.name, DESCRIPTION_BYTES + file.bytes, self._max_bytes)
+                _require_fit(warc.name, self._described + file.bytes, self._max_bytes)
                 self._parts[-1].add_index(self._icons)
                 self._parts.append(self._new_part(len(self._parts) + 1))
             self._parts[-1].add(file)
@@ -202,7 +214,9 @@ class _Export:
         if number > MAX_PARTS:
             raise InputError(f"--split: more than {MAX_PARTS} files would be made; give a larger size")
         directory = self._directory / f"part-{number}"
-        return WaczPart(directory, is_split=self._max_bytes is not None, life=self._life)
+        return WaczPart(
+            directory, is_split=self._max_bytes is not None, described=self._described, life=self._life
+        )
 
     @contextmanager
     def _file(self, warc: Output, index: Output) -> Iterator[WaczFile]:
@@ -263,10 +277,14 @@ def _require_fit(name: str, size: int, max_bytes: int) -> None:
 def _is_made_by_an_export(out: Path, *, is_list: bool) -> bool:
     if not out.is_file():
         return False
-    if not is_list:
-        return is_zipfile(out)
-    with out.open("rb") as file:
-        return PROFILE.encode() in file.read(LIST_HEAD_BYTES)
+    if is_list:
+        with out.open("rb") as file:
+            return PROFILE.encode() in file.read(LIST_HEAD_BYTES)
+    try:
+        with ZipFile(out) as package:
+            return "datapackage.json" in package.namelist()
+    except BadZipFile:
+        return False
 
 
 def _is_gzip(name: str) -> bool:

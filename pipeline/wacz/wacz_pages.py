@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, TextIO
-from urllib.parse import urljoin
 
 from thresher.core import CorruptData, Failure, failure_boundary
 from thresher.extract.charset import decode
+from thresher.extract.markup.page_requisites import page_icon
 from thresher.extract.mime import HTML, XHTML
 from thresher.extract.references import unescape
 from thresher.storage.crawllog.log_reader import read_in_order
@@ -35,13 +35,7 @@ HEAD_BYTES, TITLE_SEARCH_BYTES = 32 << 10, 256 << 10
 MAX_TITLE_CHARACTERS = 500
 TITLE = re.compile(r"<[tT][iI][tT][lL][eE][^<>]{0,200}+>([^<]{0,5000}+)")
 MAX_ICON_CHARACTERS = 2_000
-"""Of the address of an icon. A longer one, such as a `data:` URL, is left out."""
-LINK_OR_BODY = re.compile(r"<(?:[lL][iI][nN][kK]\b([^<>]{0,3000}+)|[bB][oO][dD][yY]\b)")
-ORIGIN = re.compile(r"https?://[^/?#]++", re.IGNORECASE)
-REL, HREF = (
-    re.compile(rf"\b{name}\s{{0,9}}+=\s{{0,9}}+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'>]++))", re.IGNORECASE)
-    for name in ("rel", "href")
-)
+"""Of the address of an icon. A longer one is left out."""
 ROBOTS = "/robots.txt"
 MAX_SEEDS = 1_000
 """Seeds among which the main page is chosen."""
@@ -145,41 +139,14 @@ def _head(record: ArchivedRecord) -> tuple[str, str]:
     """Return the title of a page and the address of its icon; "" for what it has not, or what cannot be read."""
     try:
         with failure_boundary("title"):
-            text = decode(record.payload, record.header("content-type")).text
-            found = TITLE.search(text)
+            decoded = decode(record.payload, record.header("content-type"))
+            found = TITLE.search(decoded.text)
             title = " ".join(unescape(found[1]).split())[:MAX_TITLE_CHARACTERS] if found else ""
-            return title, _icon(record.url, text) if text else ""
+            icon = page_icon(decoded.utf8, record.url) if decoded.text else ""
+            return title, icon if len(icon) <= MAX_ICON_CHARACTERS else ""
     except Failure as failure:
         LOGGER.warning("%s at %s has no title: %s", record.ref.file, record.ref.offset, failure)
         return "", ""
-
-
-def _icon(url: str, text: str) -> str:
-    """Return the address of the icon that a page names, or that browsers ask for if it names none."""
-    named = "/favicon.ico"
-    for link in LINK_OR_BODY.finditer(text):
-        if link[1] is None:
-            break
-        if "icon" not in link[1].lower():
-            continue
-        rel, href = REL.search(link[1]), HREF.search(link[1])
-        if rel and href and "icon" in _value(rel).lower().split():
-            named = unescape(_value(href)).strip()
-            break
-    origin = ORIGIN.match(url)
-    if origin is None or len(named) > MAX_ICON_CHARACTERS:
-        return ""
-    if named.startswith("/") and not named.startswith("//"):
-        return f"{origin[0]}{named}"
-    try:
-        found = urljoin(url, named)
-    except ValueError:
-        return ""
-    return found if ORIGIN.match(found) else ""
-
-
-def _value(attribute: re.Match[str]) -> str:
-    return attribute[1] or attribute[2] or attribute[3] or ""
 
 
 def iso_moment(timestamp: str) -> str:

@@ -14,8 +14,10 @@ from thresher.storage.warc.wacz import WaczWriter
 if TYPE_CHECKING:
     from thresher.pipeline.wacz.wacz_signature import Signer
 
-DESCRIPTION_BYTES = 16 << 10
-"""Upper bound of what the description of a WACZ takes."""
+FACTS_BYTES = 8 << 10
+"""Upper bound of what the description of a WACZ takes without the names of other parts. Its title is the longest."""
+NAME_BYTES = 32
+"""Bytes that the description of a WACZ takes for the name of another part, besides the name of the list."""
 FILE_BYTES = 2 << 10
 """Upper bound of what a file adds to the description and to the directory of a WACZ."""
 
@@ -49,8 +51,8 @@ class WaczFile:
 class WaczPart:
     """`add` the files, `add_index` when there are no more, and `finish` when the index of every part is complete."""
 
-    def __init__(self, directory: Path, *, is_split: bool, life: ExitStack) -> None:
-        """The file is closed with `life`."""
+    def __init__(self, directory: Path, *, is_split: bool, described: int, life: ExitStack) -> None:
+        """The file is closed with `life`. `described` is the upper bound of the bytes of its description."""
         directory.mkdir()
         self._directory, self._is_split = directory, is_split
         self.path = directory / "whole"
@@ -64,7 +66,7 @@ class WaczPart:
         self._runs: list[Path] = []
         self._needs: list[Path] = []
         self._has_text = False
-        self.bytes = DESCRIPTION_BYTES
+        self.bytes = described
         """Upper bound of the size."""
         self.main_page, self.rank = "", NO_RANK
 

@@ -10,6 +10,7 @@ from thresher.extract.markup.page_requisites import (
     Requisite,
     css_requisites,
     manifest_requisites,
+    page_icon,
     page_requisites,
 )
 
@@ -81,6 +82,20 @@ def test_the_default_icon_is_needed_if_no_other_is_named():
     assert page_requisites(b"<link rel='shortcut icon' href=/own.png>", PAGE) == [
         ("http://example.org/own.png", "image")
     ]
+
+
+@pytest.mark.parametrize(
+    ("html", "icon"),
+    [
+        (b"", "http://example.org/favicon.ico"),
+        (b"<link rel=icon href=a.png><link rel=icon href=b.png>", "http://example.org/a/a.png"),
+        (b"<base href=/b/><link rel='shortcut ICON' href=a.png>", "http://example.org/b/a.png"),
+        (b"<base href=//example.net/><body><link rel=icon href=a.png>", "http://example.org/favicon.ico"),
+        (b"<link rel=icon href='data:image/png,x'>", ""),
+    ],
+)
+def test_a_page_has_the_icon_that_it_names_first_in_its_head(html, icon):
+    assert page_icon(html, PAGE) == icon
 
 
 def test_a_query_is_in_the_pages_own_encoding():
