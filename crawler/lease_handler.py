@@ -93,6 +93,11 @@ class FetchResult:
     reading_failure: ReadingFailure | None = None
     """The exception that reading or rendering the answer raised."""
 
+    @property
+    def parts_alone(self) -> PageParts | None:
+        """The parts of a page that was not rendered; None for one whose rendering has them."""
+        return self.parts if self.rendered is None else None
+
 
 class LeaseHandler:
     """Handles the leases of one worker. The caller runs the settler, and calls `close` last."""
@@ -302,7 +307,7 @@ class LeaseHandler:
                     lease=lease,
                     records=((exchange, page_record_id),),
                     rendered=fetched.rendered,
-                    parts=fetched.parts,
+                    parts=fetched.parts_alone,
                     decision=_failed_decision(lease),
                 ),
                 failure,
@@ -317,7 +322,7 @@ class LeaseHandler:
     async def _read_page(
         self, lease: Lease, capture: Capture, fetched: FetchResult, page_record_id: UUID
     ) -> LeaseResult:
-        judgement, rendered, parts, options = fetched.judgement, fetched.rendered, fetched.parts, self.options
+        judgement, rendered, options = fetched.judgement, fetched.rendered, self.options
         assert judgement is not None
         records = ((capture, page_record_id),)
         if not lease.is_recovered:
@@ -342,7 +347,9 @@ class LeaseHandler:
                         known_urls=self.queue.known_urls,
                         options=options,
                     )
-                    return page.to_lease_result(lease, records, self.queue.known_urls, rendered, parts)
+                    return page.to_lease_result(
+                        lease, records, self.queue.known_urls, rendered, fetched.parts_alone
+                    )
                 del response  # many pages may wait for the process
         in_process = await self._page_process.call(
             read_and_decide,
@@ -359,9 +366,15 @@ class LeaseHandler:
         if in_process is None:
             decision = settlement_for(lease, PARSER_CRASH)
             return LeaseResult(
-                lease=lease, records=records, rendered=rendered, parts=parts, decision=decision
+                lease=lease,
+                records=records,
+                rendered=rendered,
+                parts=fetched.parts_alone,
+                decision=decision,
             )
-        return in_process.to_lease_result(lease, records, self.queue.known_urls, rendered, parts)
+        return in_process.to_lease_result(
+            lease, records, self.queue.known_urls, rendered, fetched.parts_alone
+        )
 
     async def _read_robots(self, lease: Lease, capture: Capture, base: str, follows: bool) -> HopReading:
         if not lease.is_recovered:

@@ -23,6 +23,10 @@ class PageParts:
     subresources: tuple[Subresource, ...] = ()
     refusals: Mapping[str, int] = field(default_factory=dict)
     """Number of parts that were left out or are incomplete, by reason."""
+    login: str = ""
+    """The profile and the host of the login under which they were fetched; empty if there was none. It is not
+    archived.
+    """
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """Yield what the archive says of them: their number, and the refusals."""

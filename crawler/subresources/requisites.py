@@ -13,7 +13,7 @@
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from thresher.core import Capture, Url
@@ -61,7 +61,7 @@ ACCEPT: Mapping[str, str] = {
     "frame": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
 }
 _LEAVES = frozenset({"script", "font", "image", "media"})
-_SEEN_TO_LATER = frozenset({"font", "frame", "image", "media"})
+_FETCHED_AFTERWARDS = frozenset({"font", "frame", "image", "media"})
 """Refusals of the browser that are none if the requisites of its DOM are fetched afterwards."""
 
 
@@ -88,19 +88,24 @@ class RequisiteCollector:
             deadline = asyncio.get_running_loop().time() + self._time_s
             fetcher = self._fetchers.fetcher(lease, page, deadline=deadline, session=session)
             own = () if rendered is None else (each.capture.url.wire for each in rendered.subresources)
-            visit = _PageVisit(fetcher, page, {page.url.wire, *own}, (self._recent, self._older))
+            login = "" if session is None else f"{session.profile} {session.host}"
+            visit = _PageVisit(fetcher, page, {page.url.wire, *own}, lambda url: self._is_recent(url, login))
             await visit.read_page(b"" if rendered is None else rendered.html)
-            return PageParts(subresources=tuple(fetcher.subresources), refusals=visit.refusals)
+            return PageParts(subresources=tuple(fetcher.subresources), refusals=visit.refusals, login=login)
 
     def remember(self, parts: PageParts) -> None:
         """Fetch these no more for a while: they are archived."""
         for each in parts.subresources:
             if each.kind in _LEAVES or not parts.refusals:
-                self._recent.add(each.capture.url.wire)
+                self._recent.add(_seen_under(parts.login, each.capture.url.wire))
 
     def forget(self, parts: PageParts) -> None:
         """Fetch these again for the next page that needs them: their page is not archived, and so they are not."""
         self._fetchers.forget(each.capture.url.wire for each in parts.subresources)
+
+    def _is_recent(self, url: str, login: str) -> bool:
+        text = _seen_under(login, url)
+        return text in self._recent or text in self._older
 
     def _age(self) -> None:
         if time.monotonic() - self._turned_at >= RECENT_S:
@@ -116,7 +121,7 @@ def with_parts(rendered: RenderedPage | None, parts: PageParts | None) -> Render
     if rendered is None or parts is None:
         return rendered
     refusals = Counter(
-        {reason: count for reason, count in rendered.refusals.items() if reason not in _SEEN_TO_LATER}
+        {reason: count for reason, count in rendered.refusals.items() if reason not in _FETCHED_AFTERWARDS}
     )
     return replace(
         rendered,
@@ -129,10 +134,10 @@ class _PageVisit:
     """The requisites of one page."""
 
     def __init__(
-        self, fetcher: SubresourceFetcher, page: Capture, seen: set[str], recent: tuple[RecentSet, ...]
+        self, fetcher: SubresourceFetcher, page: Capture, seen: set[str], is_recent: Callable[[str], bool]
     ) -> None:
-        """Fetch none of `seen` and `recent`, which are URLs."""
-        self._fetcher, self._page, self._seen, self._recent = fetcher, page, seen, recent
+        """Fetch no URL that is in `seen` or of which `is_recent` is true."""
+        self._fetcher, self._page, self._seen, self._is_recent = fetcher, page, seen, is_recent
         self._hosts = asyncio.Semaphore(MAX_HOSTS)
         self.refusals: Counter[str] = Counter()
 
@@ -169,7 +174,7 @@ class _PageVisit:
         except InvalidUrl:
             self.refusals["bad_url"] += 1
             return None
-        if url.wire in self._seen or any(url.wire in each for each in self._recent):
+        if url.wire in self._seen or self._is_recent(url.wire):
             return None
         self._seen.add(url.wire)
         return url
@@ -212,6 +217,8 @@ class _PageVisit:
             if isinstance(found, str) or found.status not in REDIRECT_STATUSES:
                 return found
             location = decode_location(found.header("location") or "")
+            if not location:
+                return found
             try:
                 target = canonicalize(location, found.url.wire).wire
             except InvalidUrl:
@@ -227,6 +234,11 @@ class _PageVisit:
 
     def __repr__(self) -> str:
         return f"<requisites of {self._page.url}: {len(self._seen)} URLs, {self.refusals.total()} refused>"
+
+
+def _seen_under(login: str, url: str) -> str:
+    """Return how a URL is remembered: a login may be shown something else than a stranger."""
+    return f"{login} {url}" if login else url
 
 
 def _is_html(page: Capture) -> bool:

@@ -1,6 +1,7 @@
 """The call that a crawl worker's process carries out, and the exit codes with which it ends."""
 
 import json
+import logging
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -20,6 +21,7 @@ from thresher.pipeline.configuration import Config
 from thresher.pipeline.fleet import liveness
 from thresher.pipeline.open_project import OpenProject
 
+LOGGER = logging.getLogger(__name__)
 EXIT_PRESUMED_DEAD = 75
 """Exit code of a worker that others may have taken for dead (EX_TEMPFAIL of sysexits.h)."""
 EXIT_SPIDER_CLOSED = 3
@@ -65,6 +67,8 @@ def worker_config(
     if settings.rendering.renders and project.config.project.cluster is None:
         find_browser(settings.rendering.browser)  # a missing browser must raise before workers start
     logins = host_logins(settings.sessions, name, project.directory)
+    if settings.sessions.sessions and not logins:
+        LOGGER.warning("%s is crawled without a login: no table of [crawler.sessions] names this crawl", name)
     if logins and project.config.project.cluster is None:
         # Reading profiles takes modules that no other crawl needs.
         from thresher.crawler.sessions.session_pool import require_profiles  # noqa: PLC0415

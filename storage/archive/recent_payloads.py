@@ -26,7 +26,7 @@ DIGEST = "sha256:"
 NO_DOCUMENTS = re.compile(
     r"(?:image|font|audio|video)/.*+|text/css|(?:text|application)/(?:x-)?(?:java|ecma)script"
 )
-"""Types of parts that nobody reads as documents."""
+"""Types of responses that nobody reads as documents."""
 
 
 def load_recent_payloads(

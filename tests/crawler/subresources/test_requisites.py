@@ -1,16 +1,24 @@
 """A crawl archives what its pages need to look as they do: politely, once, and counting what it leaves out."""
 
+import multiprocessing
+import os
+import signal
 from collections import Counter
 from contextlib import ExitStack
 
 import pytest
 
 from tests.crawler.conftest import redis  # noqa: F401 - a fixture
+from tests.crawler.crawls.test_crawl import everybody
 from tests.crawler.render.test_rendering import records
 from tests.crawler.server import Server, page, redirect
+from thresher.crawler.replay.replay import recover
 from thresher.crawler.worker import run_worker
+from thresher.storage.archive.archive_writer import ArchiveWriter
+from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.warc.capture_metadata import decode
 
+FORK = multiprocessing.get_context("fork")
 HTML = (
     '<!doctype html><title>t</title><link rel=stylesheet href=/a.css><script src=/a.js></script><body>{text}'
     '<img src=/a.png srcset="/b.png 2x"><iframe src=/frame></iframe><video src=/a.mp4></video>'
@@ -98,6 +106,48 @@ def test_redirects_are_followed_and_each_hop_is_archived(crawl, site):
     found = collected(crawl, f"{site.url}/")
     assert {f"{site.url}/old.png", f"{site.url}/a.png", f"{site.url}/favicon.ico"} == set(found)
     assert facts(crawl)["refused-too_many_hops"] == "1"
+
+
+def test_a_redirect_without_a_target_ends_there(crawl, site):
+    site.answers["/"] = page("<img src=/old.png>")
+    site.answers["/old.png"] = page("", status="301 Moved")
+    collected(crawl, f"{site.url}/")
+    assert site.paths["/old.png"] == 1
+
+
+def killed_before_the_page(config):
+    """Run a worker that dies when it has archived the third part of a page, and not yet the page."""
+    append, count = ArchiveWriter.append, 0
+
+    def append_and_die(self, capture, record_id, **fields):
+        nonlocal count
+        ref = append(self, capture, record_id, **fields)
+        count += bool(fields.get("resource_type"))
+        if count == 3:
+            self.commit()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return ref
+
+    ArchiveWriter.append = append_and_die  # type: ignore[method-assign]
+    run_worker(config)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quickly_recovered")
+def test_killed_between_a_page_and_its_parts_the_page_is_archived_once_with_all_of_them(crawl, site):
+    crawl.seed(f"{site.url}/", max_depth=0)
+    dying = FORK.Process(target=killed_before_the_page, args=(crawl.config("dying", requisites=True),))
+    dying.start()
+    dying.join()
+    assert dying.exitcode == -signal.SIGKILL
+    crawl.ask(lambda frontier: recover(DirectoryStore(crawl.root), frontier, everybody, crawl=crawl.name))
+    run_worker(crawl.config("next", requisites=True))
+    found = [record for record in records(crawl) if record.type in {"response", "revisit"}]
+    assert [record.url for record in found if not record.resource_type].count(f"{site.url}/") == 1
+    assert {record.url for record in found if record.resource_type} >= {f"{site.url}{path}" for path in KINDS}
+    ids = Counter(record.record_id for record in records(crawl))
+    assert {name: count for name, count in ids.items() if count > 1} == {}
+    assert crawl.stats.outcomes["fetched"] == 1
 
 
 def test_parts_lie_one_step_away_from_the_site_and_no_further(crawl, site):
