@@ -8,11 +8,12 @@ import socket
 import subprocess
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 
@@ -118,8 +119,13 @@ class Server:
         self._process.wait(STARTED_S)
 
     def kill(self):
+        """End all its processes at once: one that serves a connection could finish what it was asked for."""
         assert self._process
+        serving = psutil.Process(self._process.pid).children(recursive=True)
         self._process.kill()
+        for each in serving:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
         self._process.wait(STARTED_S)
 
     def remove(self):
