@@ -77,13 +77,8 @@ class Player:
         self._browser, self._address = browser, address
 
     def open(self, wacz, url, timestamp="", wanted=""):
-        """Open a page of a WACZ file in the directory that is served, and wait until it shows the `wanted` text. Try
-        again if it does not: now and then the player's service worker starts too late for its own frame.
-        """
-        for _ in range(ATTEMPTS):
-            found = self._opened(wacz, url, timestamp, wanted)
-            if found.text and wanted in found.text:
-                return found
+        """Open a page of a WACZ file in the directory that is served, and wait until it shows the `wanted` text."""
+        found = self._tried(wacz, url, timestamp, wanted, self._shown)
         return found if found.text else Replayed("(nothing is shown)", 0, "")
 
     def verified(self, wacz, url):
@@ -98,11 +93,21 @@ class Player:
                 seen.update({each["id"]: each["matched"] for each in found})
             return shown
 
-        assert self._opened(wacz, url, "", "", look).text
+        assert self._tried(wacz, url, "", "", look).text
         return seen
 
-    def _opened(self, wacz, url, timestamp, wanted, look=None):
-        look = look or self._shown
+    def _tried(self, wacz, url, timestamp, wanted, look):
+        """Open a page again if it does not show what is wanted: now and then the player's service worker starts too late
+        for its own frame.
+        """
+        found = Replayed("", 0, "")
+        for _ in range(ATTEMPTS):
+            found = self._opened(wacz, url, timestamp, wanted, look)
+            if found.text and wanted in found.text:
+                break
+        return found
+
+    def _opened(self, wacz, url, timestamp, wanted, look):
         context = self._browser.new_context(service_workers="allow")
         try:
             page = context.new_page()
