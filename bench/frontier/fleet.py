@@ -56,6 +56,8 @@ POLL_S = 0.05
 """Seconds between two looks at the processes, and at the moments at which faults are due."""
 CLOCK = "clock"
 """File with the offset of the server's clock."""
+STEADY_NS = 50_000
+"""Nanoseconds by which two measurements of one offset between two clocks may differ."""
 
 
 @dataclass(kw_only=True)
@@ -68,9 +70,13 @@ class FaultInjector:
     counts: Counter[str] = field(default_factory=Counter)
     breaks: list[int] = field(default_factory=list)
     losses: list[Span] = field(default_factory=list)
+    leaps_ns: int = 0
+    """How far somebody else set the machine's clock forward meanwhile."""
     processes: dict[int, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     _generation: "count[int]" = field(default_factory=lambda: count(1))
     _sizes: list[tuple[int, Path, int]] = field(default_factory=list)
+    _clock: tuple[int, int] = field(default_factory=lambda: (now(), clock_offset_ns()))
+    """When the machine's clock was last compared with CLOCK_MONOTONIC, and how far it was ahead."""
 
     def run(self) -> None:
         """Inject faults until every process has ended by itself, or the time is over."""
@@ -81,6 +87,7 @@ class FaultInjector:
         while self.processes and time.monotonic() < deadline:
             time.sleep(POLL_S)
             self._measure()
+            self._compare_clocks()
             self._collect_ended()
             for name, moment in list(due.items()):
                 if self.processes and time.monotonic() > moment:
@@ -156,6 +163,15 @@ class FaultInjector:
             (begin, path, path.stat().st_size),
         ]
 
+    def _compare_clocks(self) -> None:
+        """Record it if the machine's clock was set: the frontier measures its delays by that clock."""
+        moment, offset = now(), clock_offset_ns()
+        before, known = self._clock
+        if abs(offset - known) > STEADY_NS:
+            self.breaks += [before, moment]
+            self.leaps_ns += max(offset - known, 0)
+        self._clock = moment, offset
+
     def _kill_server(self) -> int:
         self.breaks.append(now())
         os.kill(int((self.scenario.state / "server.pid").read_text()), signal.SIGKILL)
@@ -172,6 +188,18 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     """Kill a process."""
     with process:
         process.kill()
+
+
+def clock_offset_ns() -> int:
+    """Return how far the machine's clock is ahead of CLOCK_MONOTONIC, by the quickest of several measurements."""
+
+    def measure() -> tuple[int, int]:
+        begin = now()
+        wall = time.time_ns()
+        end = now()
+        return end - begin, wall - (begin + end) // 2
+
+    return min(measure() for _ in range(5))[1]
 
 
 def newest_log(scenario: Scenario) -> Path:
@@ -257,6 +285,7 @@ def run_fleet(scenario: Scenario) -> dict[str, Any]:
         partitions=scenario.partitions,
         breaks=injector.breaks,
         losses=injector.losses,
+        leaps_ns=injector.leaps_ns,
     )
     expired = stats.reasons.get("failed:lease_expired", 0)
     unseen = stats.seen - verdict.figures["urls_settled"] - verdict.figures["urls_settled_untold"]
@@ -281,6 +310,7 @@ def run_fleet(scenario: Scenario) -> dict[str, Any]:
         "grants_per_s": round(verdict.figures["grants"] / wall_s),
         "broken": dict(injector.counts),
         "requests": fault_counts,
+        "clock_leaps_ms": round(injector.leaps_ns / 10**6, 3),
         **verdict.figures,
         "violations": verdict.violations,
     }

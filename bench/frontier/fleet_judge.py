@@ -66,21 +66,24 @@ def judge(
     partitions: int = 1,
     breaks: Sequence[int] = (),
     losses: Sequence[Span] = (),
+    leaps_ns: int = 0,
 ) -> Findings:
     """Return what the workers' observations show about the frontier's promises.
 
     `breaks` are the times at which a server died, came back, or had its clock moved: between two of them the clock of a
     partition and CLOCK_MONOTONIC run alike. Each of `losses` reaches from the first forgotten moment of a server to its
-    death.
+    death. `leaps_ns` is how far the servers' clock was set forward in steps that the frontier takes for time: delays
+    may be shorter by as much.
     """
     verdict = Findings()
     grants = _by(observations[observations["kind"] == Kind.GRANT], "host", "token")
     _check_tokens(verdict, grants)
     ends = _exchange_ends(verdict, observations, grants, lease_ms, losses)
-    _check_gaps(verdict, observations, grants, ends, _grant_times(grants, partitions, breaks), losses)
-    _check_holds(verdict, observations, grants, losses)
+    moments = _grant_times(grants, partitions, breaks) + leaps_ns
+    _check_gaps(verdict, observations, grants, ends, moments, losses)
+    _check_holds(verdict, observations, grants, losses, leaps_ns)
     _check_settled_once(verdict, observations, grants, losses)
-    _check_addresses(verdict, observations)
+    _check_addresses(verdict, observations, leaps_ns)
     verdict.figures |= {"postponed": int(np.count_nonzero(observations["kind"] == Kind.POSTPONE))}
     verdict.figures |= {"deaths": int(np.count_nonzero(observations["kind"] == Kind.DEATH))}
     return verdict
@@ -183,7 +186,11 @@ def _check_gaps(
 
 
 def _check_holds(
-    verdict: Findings, observations: NDArray[np.void], grants: NDArray[np.void], losses: Sequence[Span]
+    verdict: Findings,
+    observations: NDArray[np.void],
+    grants: NDArray[np.void],
+    losses: Sequence[Span],
+    leaps_ns: int,
 ) -> None:
     held = observations[(observations["kind"] == Kind.ACCEPTED) & (observations["wait"] > 0)]
     held = held[~_lost_with_power(held, losses)]
@@ -192,7 +199,7 @@ def _check_holds(
     first = np.searchsorted(hosts, held["host"], "left")
     last = np.searchsorted(hosts, held["host"], "right")
     for fact, of_host in zip(held, map(slice, first, last), strict=True):
-        until = fact["before"] + fact["wait"] * np.int64(_MS)
+        until = fact["before"] + fact["wait"] * np.int64(_MS) - leaps_ns
         early[of_host] |= (begun[of_host] > fact["after"]) & (ended[of_host] < until)
     verdict.add_violations("a host was granted while it was held", early, grants)
     verdict.figures |= {"holds": len(held)}
@@ -227,7 +234,7 @@ def _check_settled_once(
     }
 
 
-def _check_addresses(verdict: Findings, observations: NDArray[np.void]) -> None:
+def _check_addresses(verdict: Findings, observations: NDArray[np.void], leaps_ns: int) -> None:
     entered = _by(observations[observations["kind"] == Kind.ENTER], "host", "before")
     if not len(entered):
         return
@@ -235,7 +242,7 @@ def _check_addresses(verdict: Findings, observations: NDArray[np.void]) -> None:
     # If two calls overlap, nobody knows which was first: it is enough if one order keeps the delay.
     forth = entered["after"][1:] - entered["before"][:-1]
     back = entered["after"][:-1] - entered["before"][1:]
-    slack = np.maximum(forth, back) - entered["wait"][1:] * np.int64(_MS)
+    slack = np.maximum(forth, back) - entered["wait"][1:] * np.int64(_MS) + leaps_ns
     verdict.add_violations(
         "an address was entered twice within its delay", (slack < 0) & next_of, entered[1:]
     )

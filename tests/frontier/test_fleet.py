@@ -1,5 +1,6 @@
 """A fleet under which everything breaks, and the tests of its parts: the proxy, the judge, and both together."""
 
+import json
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -253,6 +254,12 @@ def test_an_answer_that_came_late_does_not_hide_a_grant_that_came_early():
     assert WITHIN not in broken(*story, breaks=[1041 * MS])  # the clocks may have gone apart then
 
 
+def test_a_clock_that_was_set_forward_makes_a_delay_shorter_by_as_much():
+    story = grant(1, 1000), said(Kind.END, 1020, 1), grant(2, 1068)
+    assert broken(*story, leaps_ns=MS // 2) == [WITHIN]
+    assert broken(*story, leaps_ns=2 * MS) == []
+
+
 def test_a_host_that_is_held_is_not_granted():
     story = grant(1, 1000), *accepted(1001, 1, host=1, wait=200)
     assert broken(*story, grant(2, 1199, url=1)) == ["a host was granted while it was held"]
@@ -322,9 +329,9 @@ def play(folder, **fields):
 def holds(chosen, **least):
     """Everything came to its end as promised, and things did go wrong meanwhile."""
     report = run_fleet(chosen)
-    assert report["violations"] == [], report
-    assert report["drained"], report
-    assert all(report["broken"].get(name, 0) >= number for name, number in least.items()), report
+    assert report["violations"] == [], json.dumps(report)
+    assert report["drained"], json.dumps(report)
+    assert all(report["broken"].get(name, 0) >= number for name, number in least.items()), json.dumps(report)
     assert report["requests"]["pass"] < sum(report["requests"].values())
     return report
 
