@@ -295,7 +295,7 @@ def verify_command(
 
 def qa_command(
     archive: Annotated[
-        str, typer.Argument(help="The name of a crawl or an ingest, or a WACZ file, made by any program.")
+        str, typer.Argument(help="The name of a crawl or an ingest; a WACZ file, or a list of WACZ files, of any program.")
     ],
     threshold: Annotated[
         float,
@@ -314,7 +314,7 @@ def qa_command(
     """Replay an archive, and compare its pages with its crawl.
 
     Exit code 0: no page is below the threshold. 1: some are. 2: the archive is no valid WACZ, or there is no browser.
-    A WACZ file needs no project.
+    A file needs no project.
 
     \b
     Example:
@@ -322,5 +322,5 @@ def qa_command(
     """
     from thresher.pipeline.qa.run_qa import QaOptions, run_qa
 
-    name = archive if archive.endswith(".wacz") else check_name(archive)
+    name = archive if archive.endswith((".wacz", ".json")) else check_name(archive)
     run_qa(name, project, QaOptions(threshold=threshold, max_pages=max_pages, html=html), as_json)

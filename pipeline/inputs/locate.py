@@ -5,7 +5,8 @@
 2. The name of an input does not depend on its folder: it is the name of the file, or its path below the argument. Dumps
    of Stack Exchange have the same file names for every site, so they get the name of their folder in front.
 3. An object of a bucket is downloaded when its turn comes, and deleted afterwards.
-4. In a storage of Thresher, only the archive files in `warc/` are inputs. Files that were made from them are marked
+4. The list of an archive in several WACZ files stands for these files, if it is named itself.
+5. In a storage of Thresher, only the archive files in `warc/` are inputs. Files that were made from them are marked
    (`is_derived`).
 """
 
@@ -18,6 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from thresher.core import InputError
+from thresher.pipeline.wacz.wacz_list import listed_files
 from thresher.storage.inputs.dumps.stackexchange import HOST
 from thresher.storage.location import open_store as store_at
 from thresher.storage.spool import spool_file
@@ -65,6 +67,8 @@ def locate_inputs(arguments: Iterable[str | Path]) -> Iterator[InputFile]:
     for argument in map(str, arguments):
         if argument.startswith(S3_SCHEME):
             yield from _objects(argument)
+        elif files := listed_files(Path(argument)):
+            yield from (_file(file, file.name) for file in files)
         elif Path(argument).is_file():
             yield _file(Path(argument), Path(argument).name)
         else:

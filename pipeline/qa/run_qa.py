@@ -15,6 +15,7 @@ from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.terminal.output import echo, print_json
 from thresher.pipeline.terminal.progress import stderr_progress
 from thresher.pipeline.wacz.wacz_export import export_wacz
+from thresher.pipeline.wacz.wacz_list import LIST_SUFFIX, listed_files
 
 if TYPE_CHECKING:
     from thresher.pipeline.qa.examination import QaResult
@@ -36,10 +37,12 @@ def run_qa(archive: str, project: Path, options: QaOptions, as_json: bool) -> No
     """Compare an archive, and print the result. End the command with exit code 1 if a page is below the threshold."""
     if options.html is not None and (options.html.is_dir() or not options.html.parent.is_dir()):
         raise InputError(f"--html {options.html}: give a file in a directory that exists")
-    if archive.endswith(".wacz"):
+    if archive.endswith((".wacz", LIST_SUFFIX)):
         path = Path(archive)
         if not path.is_file():
             raise InputError(f"{archive}: there is no such file; give a WACZ file, or the name of a crawl")
+        if path.suffix == LIST_SUFFIX and not listed_files(path):
+            raise InputError(f"{archive} is no list of WACZ files; give a WACZ file, or such a list")
         is_project = (project / "thresher.toml").is_file()
         result = _examine(
             path, _settings(OpenProject.at(project)) if is_project else RenderSettings(), options

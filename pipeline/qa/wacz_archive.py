@@ -1,4 +1,4 @@
-"""`WaczArchive`: the pages of a WACZ, and look-ups in its index, as a player makes them.
+"""`WaczArchive`: the pages of a WACZ, or of an archive in several, and look-ups in its index, as a player makes them.
 
 1. The digests of the WACZ are checked first (`storage.inputs.wacz_input`).
 2. A look-up goes by the WACZ's own index, because players find nothing that is not in it. Of several captures of a URL
@@ -10,7 +10,8 @@
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, get_args
@@ -20,6 +21,7 @@ from thresher.core import InputError
 from thresher.crawler.reading.rendered_page import BehaviourName, decode_report
 from thresher.crawler.render.rendering_archive import DOM_URI_PREFIX
 from thresher.pipeline.qa.wacz_lines import IndexRow, ListedPage, index_row, lines_of, listed_page
+from thresher.pipeline.wacz.wacz_list import listed_files
 from thresher.storage.inputs import wacz_input
 from thresher.storage.warc import cdxj
 from thresher.storage.warc.records import ArchivedRecord, read_records
@@ -56,55 +58,66 @@ class WaczArchive:
     """An open WACZ. Use it in one thread; `close` it."""
 
     def __init__(self, path: Path, directory: Path) -> None:
-        """Check and open a WACZ; temporary files go into `directory`. Raise `InputError` if it is not valid, has no
-        index, or lists no page.
+        """Check and open a WACZ, or all that a list of WACZ files names; temporary files go into `directory`. Raise
+        `InputError` if one is not valid, has no index, or if no page is listed.
         """
         self.name = str(path)
-        try:
-            self._file = path.open("rb")
-        except OSError as error:
-            raise InputError(f"{path} cannot be read ({error.strerror}); give a WACZ file") from None
-        try:
-            self._zip = ZipFile(self._file)
-        except BadZipFile as error:
-            self._file.close()
-            raise InputError(f"{path} is no WACZ: {error}; give a WACZ file") from None
         self._database = sqlite3.connect(directory / "index.sqlite")
         self._database.executescript(TABLES)
         self._archives: dict[str, BinaryIO] = {}
+        self._life = ExitStack()
+        self._life.callback(self._database.close)
         self.bad_lines = 0
         """Lines of the index that cannot be read."""
         try:
-            self._open()
+            self._open(path)
         except InputError:
             self.close()
             raise
+
+    def _open(self, path: Path) -> None:
+        for number, file in enumerate(listed_files(path) or (path,)):
+            self._add(file, f"{number}:")
+        self._database.executescript(INDEXES)
+        if not self.page_count:
+            raise InputError(f"{self.name} lists no pages (pages/pages.jsonl): there is nothing to compare")
+
+    def _add(self, path: Path, prefix: str) -> None:
+        """Add one WACZ file; `prefix` keeps the names of its WARC files apart from those of the others."""
+        try:
+            file = self._life.enter_context(path.open("rb"))
+            package = self._life.enter_context(ZipFile(file))
+        except OSError as error:
+            raise InputError(f"{path} cannot be read ({error.strerror}); give a WACZ file") from None
+        except BadZipFile as error:
+            raise InputError(f"{path} is no WACZ: {error}; give a WACZ file") from None
+        try:
+            for name, archive in wacz_input.archive_files(file, package, str(path)):
+                self._archives[prefix + name] = self._life.enter_context(archive)
+                for record in read_records(archive, name=name, limit=SCAN_BYTES):
+                    self._note(prefix + name, record)
+            self._add_lists(path, package, prefix)
         except wacz_input.FAULTS as error:
-            self.close()
             raise InputError(
                 f"{path} is no valid WACZ: {' '.join(str(error).split())}; get the file again"
             ) from None
 
-    def _open(self) -> None:
-        for name, file in wacz_input.archive_files(self._file, self._zip, self.name):
-            self._archives[name] = file
-        names = self._zip.namelist()
+    def _add_lists(self, path: Path, package: ZipFile, prefix: str) -> None:
+        """Read the index and the lists of pages."""
+        names = package.namelist()
         indexes = [name for name in names if name.startswith("indexes/") and name.endswith(INDEX_ENDINGS)]
         if not indexes:
-            raise InputError(f"{self.name} has no index in indexes/, so no player finds its pages")
+            raise InputError(f"{path} has no index in indexes/, so no player finds its pages")
         for name in indexes:
-            rows = (astuple(row) for row in self._rows(name))
+            rows = (
+                astuple(replace(row, file=prefix + row.file))
+                for row in self._index_rows(lines_of(package, name))
+            )
             self._database.executemany("INSERT INTO captures VALUES (?,?,?,?,?,?,?)", rows)
-        for name, file in self._archives.items():
-            for record in read_records(file, name=name, limit=SCAN_BYTES):
-                self._note(name, record)
         for name in PAGE_LISTS:
             if name in names:
-                pages = (astuple(page) for line in lines_of(self._zip, name) if (page := listed_page(line)))
+                pages = (astuple(page) for line in lines_of(package, name) if (page := listed_page(line)))
                 self._database.executemany("INSERT OR IGNORE INTO pages VALUES (?,?,?,?)", pages)
-        self._database.executescript(INDEXES)
-        if not self.page_count:
-            raise InputError(f"{self.name} lists no pages (pages/pages.jsonl): there is nothing to compare")
 
     def _note(self, name: str, record: ArchivedRecord) -> None:
         """Keep where a DOM is, and the behaviours of a page."""
@@ -118,11 +131,7 @@ class WaczArchive:
 
     def close(self) -> None:
         """Close all files."""
-        self._database.close()
-        for file in self._archives.values():
-            file.close()
-        self._zip.close()
-        self._file.close()
+        self._life.close()
 
     @property
     def page_count(self) -> int:
@@ -196,8 +205,8 @@ class WaczArchive:
         except InputError:
             return None
 
-    def _rows(self, name: str) -> Iterator[IndexRow]:
-        for line in lines_of(self._zip, name):
+    def _index_rows(self, lines: Iterable[bytes]) -> Iterator[IndexRow]:
+        for line in lines:
             if line.startswith(b"!") or line.isspace():
                 continue
             row = index_row(line)

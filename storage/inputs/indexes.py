@@ -10,9 +10,12 @@ DESCRIPTIONS = ("datapackage.json", "datapackage-digest.json")
 """Names of the files that describe the contents of a WACZ (WACZ 1.1.1, section 5.2)."""
 MARKS = (
     (re.compile(rb'\A\s*\{\s*"format"\s*:\s*"json-pages-'), "a list of pages"),
+    (re.compile(rb'\A\s*\{[^{}\[\]]*"profile"\s*:\s*"multi-wacz-package"'), "a list of WACZ files"),
     (re.compile(rb'\A\{\n "counts": \{.*\n "format": "thresher-manifest@', re.DOTALL), "a Manifest"),
 )
-"""First bytes of a WACZ's list of pages (section 5.2.2) and of a Manifest of Thresher."""
+"""First bytes of a WACZ's list of pages (section 5.2.2), of the list of an archive in several WACZ files, and of a
+Manifest of Thresher.
+"""
 
 
 class IndexFileError(InputError):

@@ -12,6 +12,9 @@ from tests.pipeline.wacz.test_page_list import SITE
 from tests.pipeline.wacz.test_wacz_export import lines_of
 from tests.storage.captures import STARTED_MS, capture
 from thresher.core import InputError
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.pipeline.qa.wacz_archive import WaczArchive
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.pipeline.wacz import wacz_export
 from thresher.pipeline.wacz.wacz_export import WaczOptions, export_wacz
@@ -110,3 +113,61 @@ def test_more_files_than_may_be_open_are_refused(store, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="--split: more than 2 files would be made; give a larger size"):
         split(store, tmp_path / "some.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_list_is_ingested_as_the_files_that_it_names(store, tmp_path):
+    split(store, tmp_path / "some.json")
+    export_wacz(store, "s", tmp_path / "one.wacz", "Some", LineProgress())
+    records = []
+    for number, name in enumerate(("some.json", "one.wacz")):
+        again = DirectoryStore(tmp_path / f"store-{number}")
+        result = ingest(again, "s", locate_inputs([tmp_path / name]))
+        assert not result.refused
+        export_wacz(again, "s", tmp_path / f"again-{number}.wacz", "Some", LineProgress())
+        records.append([line.split()[:2] for line in read(tmp_path / f"again-{number}.wacz")[1]])
+    assert records[0] == records[1]
+    assert len(records[0]) == 12
+
+
+def test_the_list_is_examined_as_one_archive(store, tmp_path):
+    split(store, tmp_path / "some.json")
+    archive = WaczArchive(tmp_path / "some.json", tmp_path)
+    try:
+        assert archive.page_count == 12
+        found = [archive.find(f"{SITE}/{number}", archive.page(0).date_ms) for number in range(12)]
+    finally:
+        archive.close()
+    titles = [record and record.payload.partition(b"</title>")[0] for record in found]
+    assert titles == [b"<title>%d" % number for number in (*range(10), 0, 9)], "the last two are revisits"
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda folder, listed: (folder / "some-001.wacz").unlink(), "some-001.wacz, which is not beside it"),
+        (lambda folder, listed: (folder / "some-001.wacz").write_bytes(b"PK"), "its sha256 differs"),
+        (lambda folder, listed: listed.clear(), "lists no WACZ file"),
+        (lambda folder, listed: listed[0].update(path="../some-001.wacz"), "which is not beside it"),
+        (lambda folder, listed: listed[0].update(path="https://a.test/some.txt"), "which is no WACZ file"),
+    ],
+)
+def test_a_list_that_is_not_as_its_files_are_is_refused(store, tmp_path, change, fault):
+    folder = tmp_path / "lists"
+    folder.mkdir()
+    split(store, folder / "some.json", 10**9)
+    listed = json.loads((folder / "some.json").read_text())
+    change(folder, listed["resources"])
+    (folder / "some.json").write_text(json.dumps(listed))
+    with pytest.raises(InputError, match=fault):
+        list(locate_inputs([folder / "some.json"]))
+    with pytest.raises(InputError, match=fault):
+        WaczArchive(folder / "some.json", tmp_path)
+
+
+def test_the_list_below_a_directory_is_an_index_beside_its_files(store, tmp_path):
+    folder = tmp_path / "all"
+    folder.mkdir()
+    split(store, folder / "some.json")
+    lines = []
+    ingest(DirectoryStore(tmp_path / "store"), "s", locate_inputs([folder]), on_result=lines.append)
+    assert {(line.name, line.status) for line in lines if line.status != "added"} == {("some.json", "index")}
