@@ -236,6 +236,15 @@ def test_training_twice_gives_the_same_bytes_whatever_the_order():
     assert train_classifier(examples, SMALL) == train_classifier(examples[::-1], SMALL)
 
 
+def test_a_model_is_stored_with_a_byte_for_two_numbers():
+    examples = [(label, f"{label} text {n}") for n in range(50) for label in ("a", "b")]
+    sizes = [
+        len(train_classifier(examples, TrainingOptions(dimensions=16, buckets=buckets, epochs=1)))
+        for buckets in (1000, 2000)
+    ]
+    assert sizes[1] - sizes[0] == 1000 * 8, "8 bytes an n-gram, and not 64"
+
+
 @pytest.mark.parametrize(
     ("least", "most", "text", "reason"),
     [
