@@ -42,8 +42,8 @@ def main() -> None:
     for document in project.documents():
         print(f"{document['language']}  {document['title'][:50]:<50}  {document['url']}")
 
-    # From text to tokens. Without a tokenizer each byte is a token.
-    dataset = project.export(args.directory / "out")
+    # From text to tokens; each byte is a token here. Without a tokenizer the shards would have texts.
+    dataset = project.export(args.directory / "out", tokenizer="bytes")
     print(f"wrote {args.directory / 'out'}: {dataset.documents} documents, {dataset.tokens} tokens")
 
 

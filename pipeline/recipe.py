@@ -205,12 +205,12 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     project: OpenProject,
     names: tuple[str, ...],
     out: str,
-    tokenizer: TokenizerFile,
+    tokenizer: TokenizerFile | None,
     pool: WorkerPool,
     progress: Progress,
     options: ExportOptions | None = None,
 ) -> tuple[Dataset, Funnel]:
-    """Write the kept documents as shards, with the funnel in the same directory."""
+    """Write the kept documents as shards, with the funnel in the same directory; as texts if there is no tokenizer."""
     from thresher.pipeline.funnel import TokenCounts
     from thresher.pipeline.reports import report
     from thresher.pipeline.steps import dedup, export, export_directory, export_plan
@@ -223,7 +223,7 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     cut = cut_results.require_run(project.store, names, project.config.dedup, removed, verdict_set)
     plan = export_plan.make_plan(project.store, names, tokenizer, removed, options, cut)
     directory = export.open_directory(plan, out)
-    if options is not None and options.eos is None and plan.eos is None:
+    if tokenizer is not None and options is not None and options.eos is None and plan.eos is None:
         progress.print_line(
             f"{tokenizer.name} names no end token, so nothing marks where a document ends; "
             "give one with --eos TOKEN, or say that you want none with --eos none"
@@ -231,12 +231,13 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     with export_directory.write_lock(directory), record_run(project, export.step(plan), names) as record:
         shards = export.make_shards(plan, directory, pool=pool, progress=progress)
         record.summary = shards.summary
-        counted = TokenCounts(
-            tokenizer=tokenizer.name, tokens=count_tokens(shards.files), text_bytes=plan.text_bytes
-        )
-        # The tokens of a mix are not those of the kept documents.
-        is_mix = options is not None and options.mix is not None
-        funnel = report.counted_funnel(project, names, None if is_mix else counted, verdict_set)
+        counted = None
+        if tokenizer is not None and (options is None or options.mix is None):
+            # The tokens of a mix are not those of the kept documents.
+            counted = TokenCounts(
+                tokenizer=tokenizer.name, tokens=count_tokens(shards.files), text_bytes=plan.text_bytes
+            )
+        funnel = report.counted_funnel(project, names, counted, verdict_set)
         dataset = export.finish(plan, directory, shards, funnel)
     export.record_dataset(project.store, plan, dataset)
     return dataset, funnel

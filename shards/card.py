@@ -8,7 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from thresher.shards.dataset import ShardFile, count_documents, count_tokens, counted_shards
+from thresher.shards.dataset import (
+    ShardFile,
+    count_documents,
+    count_text_bytes,
+    count_tokens,
+    counted_shards,
+)
 
 CARD_NAME = "README.md"
 FRONT_MATTER = """---
@@ -36,16 +42,14 @@ READERS = {
 
 def dataset_card(recipe: Mapping[str, Any], shards: Sequence[ShardFile], schema: pa.Schema) -> bytes:
     """Return the bytes of the README; the same recipe and shards give the same bytes."""
-    tokenizer, formats = recipe["tokenizer"], recipe["formats"]
+    formats = recipe["formats"]
     columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in schema)
     patterns = [HUB_PATTERNS[name] for name in formats if name in HUB_PATTERNS]
     front = FRONT_MATTER.format(pattern=patterns[0]) if patterns else ""
     readers = "\n".join(READERS[name] for name in formats)
     return f"""{front}# Dataset of {", ".join(recipe["sources"])}
 
-{count_documents(shards):,} documents and {count_tokens(shards):,} tokens in {counted_shards(len(shards))} of Thresher \
-({", ".join(formats)}). The
-tokenizer is {tokenizer["name"]} ({tokenizer["vocabulary"]:,} tokens, SHA-256 `{tokenizer["sha256"]}`).
+{_size(recipe, shards)}
 Rows stand in the order of a seeded permutation. The texts are those of the pages that `url` names; rights in them are
 their owners'.
 
@@ -61,3 +65,15 @@ their owners'.
 `recipe.json`
 claims the directory. `thresher verify DIRECTORY` reads and hashes everything again.
 """.encode()
+
+
+def _size(recipe: Mapping[str, Any], shards: Sequence[ShardFile]) -> str:
+    tokenizer, written = recipe["tokenizer"], counted_shards(len(shards))
+    documents, formats = f"{count_documents(shards):,} documents", ", ".join(recipe["formats"])
+    if tokenizer is not None:
+        return f"""{documents} and {count_tokens(shards):,} tokens in {written} of Thresher \
+({formats}). The
+tokenizer is {tokenizer["name"]} ({tokenizer["vocabulary"]:,} tokens, SHA-256 `{tokenizer["sha256"]}`)."""
+    text_bytes = count_text_bytes(shards)
+    texts = "" if text_bytes is None else f" with {text_bytes:,} bytes of text"
+    return f"{documents}{texts} in {written} of Thresher ({formats}), not tokenized."

@@ -6,7 +6,7 @@ It names every other file of the directory with its SHA-256 and holds its own di
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
 import msgspec
@@ -56,6 +56,8 @@ class ShardFile:
     """Bytes of its rows before compression, as Arrow holds them."""
     companions: tuple[SideFile, ...] = ()
     """Files that belong to this shard alone, such as its index."""
+    text_bytes: Count | None = None
+    """UTF-8 bytes of the texts in a dataset without tokens; None in others."""
 
     @property
     def rows(self) -> int:
@@ -78,6 +80,10 @@ class Dataset:
     files: tuple[SideFile, ...]
     mix: tuple[Mapping[str, Any], ...] = ()
     """What each source contributes."""
+    schema: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    """For each format name, type and nullability of the columns of a row. Empty if rows have the usual columns of
+    tokenized documents.
+    """
 
     @property
     def documents(self) -> int:
@@ -85,9 +91,14 @@ class Dataset:
         return count_documents(self.shards)
 
     @property
-    def tokens(self) -> int:
-        """Number of tokens in the dataset."""
-        return count_tokens(self.shards)
+    def tokens(self) -> int | None:
+        """Number of tokens in the dataset; None if it was exported without a tokenizer."""
+        return None if self.recipe.get("tokenizer", "") is None else count_tokens(self.shards)
+
+    @property
+    def text_bytes(self) -> int | None:
+        """UTF-8 bytes of the texts in a dataset without tokens; None in others, and if the texts were left out."""
+        return count_text_bytes(self.shards)
 
     def to_json(self) -> bytes:
         """Return the bytes of the file; equal datasets give equal bytes."""
@@ -96,10 +107,12 @@ class Dataset:
             "fingerprint": self.fingerprint,
             "documents": self.documents,
             "tokens": self.tokens,
-            "shards": [asdict(shard) for shard in self.shards],
+            **({} if self.text_bytes is None else {"text_bytes": self.text_bytes}),
+            "shards": [shard_body(shard) for shard in self.shards],
             "files": [asdict(file) for file in self.files],
             "mix": list(self.mix),
             "recipe": self.recipe,
+            **({"schema": dict(self.schema)} if self.schema else {}),
         }
         sealed = {**body, "digest": _digest(body)}
         return (json.dumps(sealed, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
@@ -133,6 +146,12 @@ def count_tokens(shards: Sequence[ShardFile]) -> int:
     return sum(shard.tokens for shard in _of_one_format(shards))
 
 
+def count_text_bytes(shards: Sequence[ShardFile]) -> int | None:
+    """Return the bytes of text in a dataset without tokens; None in others."""
+    found = [shard.text_bytes for shard in _of_one_format(shards)]
+    return None if None in found else sum(each or 0 for each in found)
+
+
 def _of_one_format(shards: Sequence[ShardFile]) -> Iterator[ShardFile]:
     return (shard for shard in shards if shard.format == shards[0].format)
 
@@ -140,6 +159,14 @@ def _of_one_format(shards: Sequence[ShardFile]) -> Iterator[ShardFile]:
 def counted_shards(count: int) -> str:
     """Return a number of shards for people."""
     return f"{count:,} shard" if count == 1 else f"{count:,} shards"
+
+
+def shard_body(shard: ShardFile) -> dict[str, Any]:
+    """Return a shard as plain JSON."""
+    body = asdict(shard)
+    if shard.text_bytes is None:
+        del body["text_bytes"]
+    return body
 
 
 def shard_file(body: Mapping[str, Any]) -> ShardFile:

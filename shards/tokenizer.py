@@ -14,6 +14,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from thresher.core import InputError
 
+BYTES = "bytes"
+"""Name of the byte tokenizer."""
 END_TOKENS = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>")
 """End tokens of GPT-2 and GPT-NeoX, Llama 3, SentencePiece models, Gemma, and others; the first one that a vocabulary
 has is taken.
@@ -43,6 +45,16 @@ class TokenizerFile:
         return {"name": self.name, "sha256": self.sha256, "vocabulary": self.vocabulary}
 
 
+def chosen_tokenizer(name: str | Path | None) -> TokenizerFile | None:
+    """Return the tokenizer that a user names: the path of a `tokenizer.json`, or `bytes`; None if `name` is None.
+
+    Raise `InputError` as `load_tokenizer_file` does.
+    """
+    if name is None:
+        return None
+    return load_tokenizer_file(None if str(name) == BYTES else Path(name))
+
+
 def load_tokenizer_file(path: Path | None) -> TokenizerFile:
     """Return the tokenizer of a `tokenizer.json`; return the byte tokenizer if `path` is None.
 
@@ -51,7 +63,7 @@ def load_tokenizer_file(path: Path | None) -> TokenizerFile:
     """
     if path is None:
         tokenizer = _byte_tokenizer()
-        return _tokenizer_file("bytes", tokenizer.to_str(), tokenizer)
+        return _tokenizer_file(BYTES, tokenizer.to_str(), tokenizer)
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

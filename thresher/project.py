@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any
 
 from thresher.core import InputError
 from thresher.crawler.spiders import SpiderSpec
@@ -28,17 +28,16 @@ from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.reports import report
 from thresher.pipeline.reports.kept_documents import kept_documents
+from thresher.pipeline.reports.mix_plot import check_plot, draw_mix
 from thresher.pipeline.steps import process
-from thresher.pipeline.steps.export_plan import ExportOptions, check_length, parse_shard_size
+from thresher.pipeline.steps.export_plan import check_texts, chosen_options
 from thresher.pipeline.steps.records import signal_files
 from thresher.pipeline.steps.records.rule_set import rule_set, rules_of, with_choices
 from thresher.pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set, set_names
 from thresher.pipeline.terminal.progress import stderr_progress
 from thresher.shards import Dataset
-from thresher.shards.formats.registry import FORMATS
-from thresher.shards.mix import load_mix
 from thresher.shards.packer import Packings
-from thresher.shards.tokenizer import load_tokenizer_file
+from thresher.shards.tokenizer import chosen_tokenizer
 
 
 class Project:
@@ -227,50 +226,50 @@ class Project:
         eos: str | None = None,
         text: bool = True,
         pack: int | None = None,
-        packing: Packings = "best-fit",
+        packing: Packings | None = None,
         mix: str | Path | None = None,
         verdicts: str = "",
+        plot: str | Path | None = None,
         workers: int | None = None,
     ) -> Dataset:
-        """Write what is kept of these sources, of all if none is named, as shards of tokens into the directory `out`,
-        or under the `s3://` address `out`.
+        """Write what is kept of these sources, of all if none is named, as shards into the directory `out`, or under
+        the `s3://` address `out`.
 
-        `tokenizer` is a Hugging Face `tokenizer.json`; without one each byte is a token. `formats` are any of `tokens`,
-        `parquet`, `jsonl`, `webdataset`, `mds`, `megatron` and `hf`; `shard_size` is written as `500MB`. `eos` is the
-        token that ends each document: a token, its id, or `none`; the tokenizer's own if it is not given. `text` stores
-        the text beside the tokens. `pack` is the length of packed sequences in tokens, and `packing` one of `best-fit`,
-        `concat` and `none`. `mix` is a TOML file with the proportions of sources (docs/guides/exports.md). `verdicts`
-        names the set of verdicts that says which documents are kept; those of `process` if it is empty. `dedup` must
-        cover the same sources and verdicts.
+        `tokenizer` is a Hugging Face `tokenizer.json`, or `bytes`: each byte is a token. Without one the rows are texts
+        and have no token ids. `formats` are any of `tokens`, `parquet`, `jsonl`, `webdataset`, `mds`, `megatron` and
+        `hf`; `tokens` and `megatron` need a tokenizer. `shard_size` is written as `500MB`. `eos` is the token that ends
+        each document: a token, its id, or `none`; the tokenizer's own if it is not given. `text` stores the text of
+        each document. `pack` is the length of packed sequences in tokens, and `packing` one of `best-fit`, `concat` and
+        `none`. `mix` is a TOML file with the proportions of sources (docs/guides/exports.md), and `plot` a picture of
+        it to draw. `verdicts` names the set of verdicts that says which documents are kept; those of `process` if it is
+        empty. `dedup` must cover the same sources and verdicts.
 
         Parquet shards lie in `out/data` and open in any tool that reads Parquet. Of the result, `documents` and
-        `tokens` are counts, and `shards` has `name`, `bytes`, `sha256`, `documents` and `tokens` of each file.
+        `tokens` are counts, the second None without a tokenizer; `shards` has `name`, `bytes`, `sha256`, `documents`
+        and `tokens` of each file.
         """
-        for kind, chosen_names, known in (
-            ("formats", formats, (*FORMATS,)),
-            ("packing", (packing,), get_args(Packings)),
-        ):
-            for each in chosen_names:
-                if each not in known:
-                    raise InputError(f"{kind}: {each!r} is not known; choose from {', '.join(known)}")
-        if pack is not None:
-            check_length(pack)
-        options = ExportOptions(
-            formats=tuple(dict.fromkeys(formats)),
-            shard_bytes=None if shard_size is None else parse_shard_size(shard_size),
+        options = chosen_options(
+            formats=formats,
+            shard_size=shard_size,
             eos=eos,
-            with_text=text,
-            mix=None if mix is None else load_mix(Path(mix)),
+            text=text,
             pack=pack,
             packing=packing,
-            verdict_set=verdicts,
+            mix=mix,
+            verdicts=verdicts,
         )
-        vocabulary = load_tokenizer_file(None if tokenizer is None else Path(tokenizer))
+        if tokenizer is None:
+            check_texts(options)
+        if plot is not None:
+            check_plot(Path(plot), options.mix)
+        vocabulary = chosen_tokenizer(tokenizer)
         chosen = require_sources(self._opened, list(names))
         with self._opened.worker_pool(workers) as pool:
             dataset, _ = recipe.export_dataset(
                 self._opened, chosen, str(out), vocabulary, pool, stderr_progress(), options
             )
+        if plot is not None:
+            draw_mix(dataset, Path(plot))
         return dataset
 
     def documents(self, *names: str, verdicts: str = "") -> Iterator[dict[str, Any]]:

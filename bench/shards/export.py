@@ -1,15 +1,16 @@
 """Export many small documents: memory, files, and what a document costs.
 
-usage: python bench/shards/export.py --tokenizer FILE [--documents N] [--words W] [--workers N] [--group SIZE]
+usage: python bench/shards/export.py [--tokenizer FILE] [--documents N] [--words W] [--workers N] [--group SIZE]
            [--fan-in N] [--format NAME ...] [--prose DIR] [--mix tokens|documents] [--part-rows N] [--slow] [--peer]
 
 The documents are made here: about W words each, drawn from a list by a seeded generator, in parts of 50,000
 (`--part-rows`). Their tables are sealed as `process` and `dedup` seal them; one document of a thousand is removed as a
 duplicate. With `--prose` the documents are those of the .jsonl.zst and .tar.zst files of a directory, cut at 4,000
 characters. `--mix` exports a mix of the first 10,001 documents, twice at most, and the others, by tokens or documents.
-`--slow` encodes with the `tokenizers` library. `--peer` then gives the same documents to datatrove (`bench/peers`),
-whose line follows. Prints one JSON line: documents and tokens a second of CPU time of all processes, start included;
-the largest resident memory of the command and of a worker; the number of working files and of shards.
+`--slow` encodes with the `tokenizers` library. Without a tokenizer the shards hold texts. `--peer` then gives the same
+documents to datatrove (`bench/peers`), whose lines follow: it encodes them, or writes them in each format. Prints one
+JSON line: documents and tokens a second of CPU time of all processes, start included; the largest resident memory of
+the command and of a worker; the number of working files and of shards.
 """
 
 import argparse
@@ -22,7 +23,7 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -41,7 +42,7 @@ from thresher.pipeline.funnel import make_funnel
 from thresher.pipeline.steps import dedup, export, export_plan, sharding
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards.mix import Mix
-from thresher.shards.tokenizer import load_tokenizer_file
+from thresher.shards.tokenizer import chosen_tokenizer
 from thresher.storage import tables
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.manifest import Input, Manifest, fingerprint, put_output, seal
@@ -57,7 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--tokenizer", type=Path, required=True)
+    parser.add_argument("--tokenizer", type=Path)
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--words", type=int, default=25)
     parser.add_argument("--workers", type=int, default=1)
@@ -80,7 +81,7 @@ def main() -> None:
         store = DirectoryStore(root / "data")
         texts = prose(args.prose) if args.prose else made_texts(args.documents, args.words, args.part_rows)
         removed = put_documents(store, texts)
-        tokenizer = load_tokenizer_file(args.tokenizer)
+        tokenizer = chosen_tokenizer(args.tokenizer)
         options = export_plan.ExportOptions(
             formats=tuple(args.formats or ["tokens"]),
             shard_bytes=parse_size(args.shard_size),
@@ -111,7 +112,9 @@ def main() -> None:
             "plan_s": planned,
             "cpu_s": cpu,
             "documents_s_core": dataset.documents / cpu,
-            "mtokens_s_core": dataset.tokens / cpu / 1e6,
+            "mtokens_s_core": (dataset.tokens or 0) / cpu / 1e6,
+            "cpu_ms_document": cpu / dataset.documents * 1000,
+            "shard_mb": sum(file.bytes for shard in dataset.shards for file in shard.files) / 1e6,
             "text_mb_s_core": plan.text_bytes / cpu / 1e6,
             "rss_command_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             "rss_worker_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
@@ -124,20 +127,25 @@ def main() -> None:
     )
     if args.peer:
         texts = prose(args.prose) if args.prose else made_texts(args.documents, args.words, args.part_rows)
-        print(datatrove(args.tokenizer, texts))
+        print(datatrove(args.tokenizer, texts, options.formats))
 
 
-def datatrove(tokenizer: Path, parts: Iterator[list[str]]) -> str:
-    """Return the line that the peer prints."""
+def datatrove(tokenizer: Path | None, parts: Iterator[list[str]], formats: Sequence[str]) -> str:
+    """Return the lines that the peer prints: one, or one for each format of texts."""
+    command = environments.command("shards/export_datatrove.py", "datatrove")
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "texts.jsonl"
         with path.open("w") as file:
             for number, text in enumerate(text for texts in parts for text in texts):
                 file.write(json.dumps({"id": str(number), "text": text}) + "\n")
-        command = environments.command("shards/export_datatrove.py", "datatrove")
-        words = [*command, "--texts", str(path), "--tokenizer", str(tokenizer)]
-        done = subprocess.run(words, check=True, capture_output=True, text=True)
-    return done.stdout.splitlines()[-1]
+        chosen = [["--tokenizer", str(tokenizer)]] if tokenizer else [["--write", name] for name in formats]
+        runs = [
+            subprocess.run(
+                [*command, "--texts", str(path), *words], check=True, capture_output=True, text=True
+            )
+            for words in chosen
+        ]
+    return "\n".join(done.stdout.splitlines()[-1] for done in runs)
 
 
 def cpu_seconds() -> float:

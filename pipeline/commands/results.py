@@ -49,6 +49,7 @@ def dataset_body(out: str, dataset: Dataset) -> dict[str, Any]:
         "shards": len(dataset.shards),
         "documents": dataset.documents,
         "tokens": dataset.tokens,
+        **({} if dataset.text_bytes is None else {"text_bytes": dataset.text_bytes}),
         **({"mix": list(dataset.mix)} if dataset.mix else {}),
         **packing_body(dataset.recipe, dataset.shards),
     }
@@ -61,7 +62,10 @@ def dataset_line(out: str, dataset: Dataset) -> str:
     from thresher.shards.packer import loss_line, packing_losses
 
     shards = counted_shards(len(dataset.shards))
-    lines = [f"{out}: {dataset.documents:,} documents, {dataset.tokens:,} tokens in {shards}"]
+    size = "" if dataset.tokens is None else f", {dataset.tokens:,} tokens"
+    if dataset.text_bytes is not None:
+        size = f", {dataset.text_bytes:,} bytes of text"
+    lines = [f"{out}: {dataset.documents:,} documents{size} in {shards}"]
     if losses := packing_losses(dataset.recipe, dataset.shards):
         lines.append(loss_line(losses))
     total = sum(source["realised"] for source in dataset.mix)

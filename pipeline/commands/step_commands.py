@@ -240,13 +240,16 @@ def dedup_command(
 
 def export(
     out: OutOption,
-    tokenizer: Annotated[
-        Path,
-        typer.Option(
-            "--tokenizer", help="Tokenize with this Hugging Face tokenizer.json (docs/guides/tokenizer.md)."
-        ),
-    ],
     names: Names = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            "--tokenizer",
+            help="Tokenize with this Hugging Face tokenizer.json (docs/guides/tokenizer.md), or with `bytes`: each "
+            "byte is a token. Without it, shards have texts and no token ids.",
+            metavar="FILE",
+        ),
+    ] = None,
     formats: Annotated[
         list[ShardFormat] | None,
         typer.Option(
@@ -301,11 +304,12 @@ def export(
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the kept documents as tokenized shards.
+    """Write the kept documents as shards of tokens, or of texts.
 
     \b
     Example:
       thresher export --out out --tokenizer tokenizer.json docs cc
+      thresher export --out texts --format jsonl
       thresher export --out out --tokenizer tokenizer.json --format tokens --format hf
     """
     from thresher.pipeline import recipe
@@ -313,30 +317,27 @@ def export(
     from thresher.pipeline.open_project import OpenProject
     from thresher.pipeline.reports.mix_plot import check_plot, draw_mix
     from thresher.pipeline.steps.export_directory import output_store
-    from thresher.pipeline.steps.export_plan import ExportOptions, check_length, parse_shard_size
+    from thresher.pipeline.steps.export_plan import check_texts, chosen_options
     from thresher.pipeline.terminal.progress import stderr_progress
-    from thresher.shards.mix import load_mix
-    from thresher.shards.tokenizer import load_tokenizer_file as load_tokenizer
+    from thresher.shards.tokenizer import chosen_tokenizer
 
-    options = ExportOptions(
-        formats=tuple(dict.fromkeys(str(each) for each in formats or [ShardFormat.PARQUET])),
-        shard_bytes=None if shard_size is None else parse_shard_size(shard_size),
+    options = chosen_options(
+        formats=formats or [ShardFormat.PARQUET],
+        shard_size=shard_size,
         eos=eos,
-        with_text=text,
-        mix=None if mix is None else load_mix(mix),
+        text=text,
         pack=pack,
-        packing=packing or "best-fit",
-        verdict_set=verdicts,
+        packing=packing,
+        mix=mix,
+        verdicts=verdicts,
     )
-    if packing is not None and pack is None:
-        raise InputError(f"--packing {packing}: give the length of a sequence with --pack")
-    if pack is not None:
-        check_length(pack)
+    if tokenizer is None:
+        check_texts(options)
     output_store(out)  # an address that is none must be refused before the tokenizer is read
     if plot is not None:
         check_plot(plot, options.mix)
     opened = OpenProject.at(project)
-    vocabulary = load_tokenizer(tokenizer)
+    vocabulary = chosen_tokenizer(tokenizer)
     with opened.worker_pool(workers) as pool:
         dataset, _ = recipe.export_dataset(
             opened, require_sources(opened, names), out, vocabulary, pool, stderr_progress(), options

@@ -225,9 +225,9 @@ class StoredReader:
         return ExportView(
             id=found.part.partition("/")[0],
             documents=found.counts.get("documents", 0),
-            tokens=found.counts.get("tokens", 0),
+            tokens=found.counts.get("tokens"),
             text_bytes=found.counts.get("text_bytes"),
-            tokenizer=str(recipe.get("tokenizer", {}).get("name", "")),
+            tokenizer=str((recipe.get("tokenizer") or {}).get("name", "")),
             formats=[str(each) for each in recipe.get("formats", [])],
             sources=[str(each) for each in recipe.get("sources", [])],
             mix=[

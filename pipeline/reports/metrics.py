@@ -67,7 +67,9 @@ def project_costs(project: OpenProject, found: Mapping[str, Any]) -> ProjectCost
         if source["figures"]
     }
     wholes = [
-        part.counts["tokens"] for part in project.catalog.parts("export") if "text_bytes" in part.counts
+        part.counts["tokens"]
+        for part in project.catalog.parts("export")
+        if {"tokens", "text_bytes"} <= part.counts.keys()
     ]
     tokens = max(wholes, default=None)
     return cost_of(project, names, tokens, figures if found["frontier_up"] else None)

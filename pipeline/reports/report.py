@@ -205,7 +205,7 @@ def _tokens(project: OpenProject, removals: Manifest | None) -> TokenCounts | No
     (table,) = removals.outputs
     for manifest in manifests(project.store, "export"):
         recipe: Mapping[str, Any] = manifest.recipe
-        if recipe["mix"] is None and any(
+        if (recipe["mix"], recipe["tokenizer"] is None) == (None, False) and any(
             span.sha256 == table.sha256 and span.name == table.name for span in manifest.inputs
         ):
             return TokenCounts(

@@ -18,8 +18,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
 from thresher.core import Conflict, CorruptData, InputError
 from thresher.pipeline.engine import run_step
 from thresher.pipeline.engine.local.worker_pool import WorkerPool
@@ -35,12 +33,13 @@ from thresher.pipeline.steps.export_directory import (
     open_target,
     work_store,
 )
-from thresher.pipeline.steps.export_plan import EXPORT, ExportOptions, ExportPlan, row_schema
+from thresher.pipeline.steps.export_plan import EXPORT, ExportPlan
 from thresher.pipeline.steps.shard_specs import ShardSpec
 from thresher.pipeline.terminal.progress import Progress
 from thresher.shards.card import CARD_NAME, dataset_card
 from thresher.shards.dataset import Dataset, ShardFile, SideFile
 from thresher.shards.formats.registry import FORMATS
+from thresher.shards.formats.shard_rows import schema_body
 from thresher.storage.manifest import Manifest, seal
 from thresher.storage.store import Store
 
@@ -102,16 +101,23 @@ def finish(plan: ExportPlan, out: Store, made: Shards, funnel: Funnel) -> Datase
     shards = made.files
     described = {
         REPORT_FILE: (json.dumps(funnel.to_dict(), indent=1) + "\n").encode(),
-        CARD_NAME: dataset_card(plan.recipe, shards, _card_schema(plan.options)),
+        CARD_NAME: dataset_card(plan.recipe, shards, plan.row_schema(FORMATS[plan.options.formats[0]])),
     }
     for name in plan.options.formats:
         kind = FORMATS[name]
         if kind.side_files is not None:
             mine = [shard for shard in shards if shard.format == name]
-            described |= kind.side_files(mine, row_schema(plan.options, kind), plan.id_bytes)
+            described |= kind.side_files(mine, plan.row_schema(kind), plan.id_bytes)
     files = tuple(_put(out, name, data) for name, data in described.items())
     dataset = Dataset(
-        fingerprint=plan.fingerprint, recipe=plan.recipe, shards=shards, files=files, mix=made.mix
+        fingerprint=plan.fingerprint,
+        recipe=plan.recipe,
+        shards=shards,
+        files=files,
+        mix=made.mix,
+        schema={}
+        if plan.has_usual_columns
+        else {name: schema_body(plan.row_schema(FORMATS[name])) for name in plan.options.formats},
     )
     _put(out, MANIFEST_FILE, dataset.to_json())
     out.substore(WORK_DIRECTORY).clear()
@@ -123,16 +129,13 @@ def is_intact_shard(out: Store, shard: ShardFile) -> bool:
     return all(is_intact(out, file) for file in shard.files)
 
 
-def _card_schema(options: ExportOptions) -> pa.Schema:
-    """Return the columns that the card shows: those of the first format."""
-    return row_schema(options, FORMATS[options.formats[0]])
-
-
 def record_dataset(store: Store, plan: ExportPlan, dataset: Dataset) -> None:
     """Record the dataset in the project's storage, where the report finds its token count. `text_bytes` are those of
     all kept documents; a mix has none.
     """
-    counts = {"documents": dataset.documents, "tokens": dataset.tokens}
+    counts = {"documents": dataset.documents}
+    if dataset.tokens is not None:
+        counts["tokens"] = dataset.tokens
     if plan.recipe["mix"] is None:
         counts["text_bytes"] = plan.text_bytes
     seal(
@@ -214,7 +217,7 @@ def _make(
         components=plan.components,
         order=plan.order,
         formats=plan.options.formats,
-        with_text=plan.options.with_text,
+        columns=plan.columns,
         shard_bytes=plan.options.shard_bytes,
         packing=plan.packing,
         mix=plan.options.mix,

@@ -4,10 +4,11 @@ Memory: one bit for each document, some hundred bytes for each part, and nothing
 documents lie sorted in a temporary file, 32 bytes each, which is mapped into memory while the plan is made.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +31,9 @@ from thresher.pipeline.steps.verdicts.removed_documents import (
 from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
 from thresher.shards.formats.format import Format
 from thresher.shards.formats.registry import FORMATS
-from thresher.shards.formats.shard_rows import DOCUMENT_ROW, PACKED_ROW, without_text
+from thresher.shards.formats.shard_rows import PACKED_ROW, RowColumns
 from thresher.shards.formats.tokens import id_bytes_of
-from thresher.shards.mix import CLUSTER_SIZE, Mix, mix_recipe, named_columns, sources_of
+from thresher.shards.mix import CLUSTER_SIZE, Mix, load_mix, mix_recipe, named_columns, sources_of
 from thresher.shards.order import Order
 from thresher.shards.packer import Packing, Packings
 from thresher.shards.packing import MAX_LENGTH
@@ -86,7 +87,8 @@ class ExportPlan:
     """The inputs of an export. They follow from the sealed parts, the removals, the tokenizer and the options alone."""
 
     storage: Store
-    tokenizer: TokenizerFile
+    tokenizer: TokenizerFile | None
+    """None for rows without token ids."""
     options: ExportOptions
     eos: int | None
     sources: tuple[str, ...]
@@ -117,8 +119,24 @@ class ExportPlan:
 
     @property
     def id_bytes(self) -> int:
-        """Bytes of a token id in formats that do not fix them."""
-        return id_bytes_of(self.tokenizer.largest_id + 1)
+        """Bytes of a token id in formats that do not fix them; 0 without a tokenizer."""
+        return 0 if self.tokenizer is None else id_bytes_of(self.tokenizer.largest_id + 1)
+
+    @property
+    def columns(self) -> RowColumns:
+        """The columns of a row that is a document."""
+        return RowColumns(has_ids=self.tokenizer is not None, has_text=self.options.with_text)
+
+    @property
+    def has_usual_columns(self) -> bool:
+        """Whether rows have the columns of tokenized documents and no others."""
+        return self.columns.has_ids
+
+    def row_schema(self, kind: Format) -> pa.Schema:
+        """Return the columns that the shards of a format have."""
+        if self.options.pack is not None and not kind.is_by_source:
+            return PACKED_ROW
+        return replace(self.columns, has_text=self.columns.has_text and kind.holds_text).document
 
 
 class _KeptDocuments(NamedTuple):
@@ -133,17 +151,20 @@ class _KeptDocuments(NamedTuple):
 def make_plan(
     store: Store,
     sources: Sequence[str],
-    tokenizer: TokenizerFile,
+    tokenizer: TokenizerFile | None,
     removed: Manifest,
     options: ExportOptions | None = None,
     cut: Manifest | None = None,
 ) -> ExportPlan:
     """Number the kept documents, and group their parts. `cut` is the run of the cut step, if repeated text was cut.
 
-    Raise `CorruptData` if removals do not fit, and `InputError` if an option does not fit the tokenizer.
+    Raise `CorruptData` if removals do not fit, and `InputError` if an option does not fit the tokenizer, or needs one
+    and there is none.
     """
     options = options or ExportOptions()
-    eos = end_token(tokenizer, options.eos)
+    if tokenizer is None:
+        check_texts(options)
+    eos = None if tokenizer is None else end_token(tokenizer, options.eos)
     (table,) = removed.outputs
     if options.mix is not None:
         check_columns(options.mix, _measurement_names(store, sources))
@@ -171,6 +192,42 @@ def make_plan(
     )
 
 
+def chosen_options(  # noqa: PLR0913 - the options of the command, which Python has as well
+    *,
+    formats: Iterable[str],
+    shard_size: str | None,
+    eos: str | None,
+    text: bool,
+    pack: int | None,
+    packing: Packings | None,
+    mix: str | Path | None,
+    verdicts: str,
+) -> ExportOptions:
+    """Return what a user chose for an export. Raise `InputError` if an option is wrong, or does not fit the others."""
+    formats = tuple(dict.fromkeys(map(str, formats)))
+    for kind, words, known in (
+        ("formats", formats, tuple(FORMATS)),
+        ("packing", () if packing is None else (packing,), get_args(Packings)),
+    ):
+        for word in words:
+            if word not in known:
+                raise InputError(f"{kind}: {word!r} is not known; choose from {', '.join(known)}")
+    if packing is not None and pack is None:
+        raise InputError(f"--packing {packing}: give the length of a sequence with --pack")
+    if pack is not None:
+        check_length(pack)
+    return ExportOptions(
+        formats=formats,
+        shard_bytes=None if shard_size is None else parse_shard_size(shard_size),
+        eos=eos,
+        with_text=text,
+        mix=None if mix is None else load_mix(Path(mix)),
+        pack=pack,
+        packing=packing or "best-fit",
+        verdict_set=verdicts,
+    )
+
+
 def parse_shard_size(text: str) -> int:
     """Return the bytes of `--shard-size`. Raise `InputError` if it is no size, or one that no shard can have."""
     try:
@@ -182,26 +239,36 @@ def parse_shard_size(text: str) -> int:
     return size
 
 
+def check_texts(options: ExportOptions) -> None:
+    """Raise `InputError` if an option needs token ids, because there is no tokenizer."""
+    bare = next((name for name in options.formats if FORMATS[name].needs_tokens), None)
+    wanting = [
+        (bare is not None, f"--format {bare}"),
+        (options.pack is not None, "--pack"),
+        (options.eos is not None, "--eos"),
+    ]
+    for is_chosen, option in wanting:
+        if is_chosen:
+            raise InputError(f"{option} needs token ids; add --tokenizer FILE")
+    if options.mix is not None and options.mix.by == "tokens":
+        raise InputError('--mix: by = "tokens" needs --tokenizer FILE; without one, write by = "documents"')
+
+
 def check_length(pack: int) -> None:
     """Raise `InputError` if `--pack` is no length that a sequence can have."""
     if not 1 <= pack <= MAX_LENGTH:
         raise InputError(f"--pack {pack}: give a length from 1 to {MAX_LENGTH:,} tokens")
 
 
-def row_schema(options: ExportOptions, kind: Format) -> pa.Schema:
-    """Return the columns that the shards of a format have."""
-    if options.pack is not None and not kind.is_by_source:
-        return PACKED_ROW
-    return DOCUMENT_ROW if options.with_text and kind.holds_text else without_text(DOCUMENT_ROW)
-
-
-def _chosen(tokenizer: TokenizerFile, options: ExportOptions, eos: int | None) -> dict[str, Any]:
+def _chosen(tokenizer: TokenizerFile | None, options: ExportOptions, eos: int | None) -> dict[str, Any]:
     """Return the part of the recipe that the user chose."""
     packing = None
     if options.pack is not None:
         packing = {"kind": options.packing, "length": options.pack, "pad_id": 0 if eos is None else eos}
     return {
-        "tokenizer": {
+        "tokenizer": None
+        if tokenizer is None
+        else {
             **tokenizer.recipe,
             "dtype": f"uint{8 * id_bytes_of(tokenizer.largest_id + 1)}",
             "eos": eos,

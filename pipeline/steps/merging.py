@@ -10,6 +10,7 @@ from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
 from thresher.pipeline.steps.sorted_runs import merged_rows, run_schema, write_merged
+from thresher.shards.formats.shard_rows import RowColumns
 
 
 class MergeParameters(NamedTuple):
@@ -18,13 +19,13 @@ class MergeParameters(NamedTuple):
     places: range
     wanted: tuple[range, ...]
     """The places in `places` that the runs have rows for, in order."""
-    with_text: bool
+    columns: RowColumns
 
 
 def merge_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
     """Write one run of the rows at the wanted places."""
     task: MergeParameters = part.parameters
-    schema = run_schema(with_text=task.with_text)
+    schema = run_schema(task.columns)
     names = [span.name for span in part.inputs]
     count = 0
 

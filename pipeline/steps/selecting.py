@@ -66,7 +66,8 @@ class SelectParameters(NamedTuple):
     measurements: tuple[Input, ...]
     """Tables of measurements; none if the mix names no measurement."""
     mix: Mix
-    encoding: Encoding
+    encoding: Encoding | None
+    """None for a mix by documents of texts that get no token ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +101,13 @@ def select_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartO
     amounts = np.ones(documents.num_rows, dtype=np.int64)
     outputs: list[Output] = []
     name, *names = part.writes
-    if task.mix.by == "tokens":
+    if task.mix.by == "tokens" and (encoding := task.encoding) is not None:
         belongs = numbers != NO_SOURCE
         texts = documents["text"].filter(pa.array(belongs))
         lengths = [np.zeros(0, np.int64)]
 
         def counted() -> "Iterator[pa.ListArray[Any]]":
-            for ids in encoded(store, texts, task.encoding):
+            for ids in encoded(store, texts, encoding):
                 lengths.append(pc.list_value_length(ids).to_numpy().astype(np.int64))
                 yield ids
 

@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO, NamedTuple
 
@@ -16,12 +16,12 @@ from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
 from thresher.pipeline.steps.sorted_runs import merged_rows
-from thresher.shards.dataset import ShardFile, SideFile
+from thresher.shards.dataset import ShardFile, SideFile, shard_body
 from thresher.shards.formats.format import RowSize
 from thresher.shards.formats.packing_plan import PLAN_SUFFIX, write_plan
 from thresher.shards.formats.registry import FORMATS
-from thresher.shards.formats.row_groups import data_bytes
-from thresher.shards.formats.shard_rows import DOCUMENT_ROW, EXACT_ROW, PACKED_ROW, without_text
+from thresher.shards.formats.row_groups import data_bytes, row_bytes
+from thresher.shards.formats.shard_rows import PACKED_ROW, RowColumns
 from thresher.shards.packer import Packer, Packing
 from thresher.shards.packing import PackingLoss, packing_loss, sequence_count
 from thresher.storage.manifest import Output
@@ -34,7 +34,7 @@ class ShardParameters(NamedTuple):
     source: str | None
     places: range
     """Places of the rows that belong into the shard."""
-    with_text: bool
+    columns: RowColumns
     id_bytes: int
     packing: Packing | None
 
@@ -44,7 +44,8 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
     task: ShardParameters = part.parameters
     *names, line_file = part.writes
     runs = [span.name for span in part.inputs]
-    outcome = _Outcome()
+    is_of_texts = task.columns.has_text and not task.columns.has_ids
+    outcome = _Outcome(text_bytes=0 if is_of_texts else None)
     writes = partial(_write_shard, store, task, runs, outcome)
     shard, *companions = _write_files(store, names, len(task.places), writes)
     line = ShardFile(
@@ -60,6 +61,7 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
         placed_tokens=outcome.loss.placed if outcome.loss else 0,
         cut_documents=outcome.loss.cut_documents if outcome.loss else 0,
         data_bytes=outcome.data_bytes,
+        text_bytes=outcome.text_bytes,
         companions=tuple(
             SideFile(
                 name=file.name,
@@ -70,7 +72,7 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
             for file in companions
         ),
     )
-    text = json.dumps(asdict(line), sort_keys=True)
+    text = json.dumps(shard_body(line), sort_keys=True)
     sealed = store.write(line_file, 1, lambda file: file.write(text.encode()))
     return PartOutputs(
         counts={"documents": len(task.places), "tokens": outcome.tokens}, outputs=(shard, *companions, sealed)
@@ -83,30 +85,37 @@ class _Outcome:
 
     tokens: int = 0
     data_bytes: int = 0
+    text_bytes: int | None = None
+    """Of rows with texts and without token ids."""
     loss: PackingLoss | None = None
     frame_sha256: str | None = None
     """Of the shard."""
     plan_frame_sha256: str | None = None
     """Of its packing plan."""
 
+    def add(self, rows: pa.Table) -> None:
+        """Count the tokens or the texts of documents."""
+        self.tokens += _tokens(rows)
+        if self.text_bytes is not None:
+            self.text_bytes += int(row_bytes(rows.select(["text"])).sum())
+
 
 def _write_shard(
     store: PartStore, task: ShardParameters, runs: list[str], outcome: _Outcome, files: Sequence[BinaryIO]
 ) -> None:
     kind = FORMATS[task.format]
-    columns = EXACT_ROW if task.with_text else without_text(EXACT_ROW)
     expected = RowSize()
     if kind.counts_first:
         counted = (_tokens(rows) for rows in merged_rows(store, runs, task.places, ["tokens"], complete=True))
         expected = RowSize(rows=len(task.places), tokens=sum(counted))
     in_rows = task.packing is not None and not kind.is_by_source
     has_plan = task.packing is not None and kind.is_by_source and task.packing.kind == "best-fit"
-    schema = PACKED_ROW if in_rows else DOCUMENT_ROW if task.with_text else without_text(DOCUMENT_ROW)
+    schema = PACKED_ROW if in_rows else task.columns.document
     writer = kind.open(files[:-1] if has_plan else files, schema, task.id_bytes, expected)
     packer = Packer(task.packing) if task.packing is not None and in_rows else None
     lengths = [np.zeros(0, np.int64)]
-    for rows in merged_rows(store, runs, task.places, ["tokens", *columns.names], complete=True):
-        outcome.tokens += _tokens(rows)
+    for rows in merged_rows(store, runs, task.places, ["tokens", *task.columns.exact.names], complete=True):
+        outcome.add(rows)
         if task.packing is not None and kind.is_by_source:
             lengths.append(rows["tokens"].to_numpy())
         for each in (rows,) if packer is None else packer.add(rows):

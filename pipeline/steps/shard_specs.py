@@ -7,6 +7,7 @@ from typing import NamedTuple
 from thresher.shards.formats.format import Format, RowSize
 from thresher.shards.formats.packing_plan import plan_name
 from thresher.shards.formats.registry import FORMATS
+from thresher.shards.formats.shard_rows import RowColumns
 from thresher.shards.order import BY_SOURCE, MIXED, split
 from thresher.shards.packer import Packing
 
@@ -43,7 +44,7 @@ class ShardSize(NamedTuple):
     bytes: int | None
     """Bytes of a shard before compression; None for those that suit its format."""
     id_bytes: int
-    with_text: bool
+    columns: RowColumns
     packing: Packing | None
 
 
@@ -57,10 +58,12 @@ def shards_of(
 ) -> Iterator[ShardSpec]:
     """Yield the shards of the rows at some places, which have that size together."""
     packs = wanted.packing is not None and not kind.is_by_source
-    if packs or not (wanted.with_text and kind.holds_text):
+    if packs or not (wanted.columns.has_text and kind.holds_text):
         # A packed row has a position and a segment for each token.
         size = RowSize(
-            rows=size.rows, tokens=size.tokens * (PACKED_COLUMNS if packs and kind.holds_text else 1)
+            rows=size.rows,
+            tokens=size.tokens * (PACKED_COLUMNS if packs and kind.holds_text else 1),
+            column_bytes=0 if packs else size.column_bytes,
         )
     most = wanted.bytes or kind.shard_bytes
     count = min(max(1, -(-kind.bytes_of(size, wanted.id_bytes) // most)), max(len(places), 1))

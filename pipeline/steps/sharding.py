@@ -38,6 +38,7 @@ from thresher.shards.dataset import ShardFile, shard_file
 from thresher.shards.encoder import is_fast_equal
 from thresher.shards.formats.format import RowSize
 from thresher.shards.formats.registry import FORMATS
+from thresher.shards.formats.shard_rows import RowColumns
 from thresher.shards.mix import Mix, RealisedSource
 from thresher.shards.order import BY_SOURCE, MIXED, Order, split
 from thresher.shards.packer import Packing
@@ -74,14 +75,15 @@ class ShardingPlan:
     out: Store
     """The store that gets the shards."""
     recipe: Mapping[str, Any]
-    tokenizer: TokenizerFile
+    tokenizer: TokenizerFile | None
+    """None for rows without token ids."""
     eos: int | None
     id_bytes: int
     groups: tuple[DocumentGroup, ...]
     components: tuple[str, ...]
     order: Order
     formats: tuple[str, ...]
-    with_text: bool
+    columns: RowColumns
     shard_bytes: int | None
     """Bytes of a shard before compression; None for those that suit its format."""
     packing: Packing | None
@@ -128,8 +130,10 @@ def choose(plan: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> Choic
     Raise `InputError` if a source of the mix has no document.
     """
     stages = WorkingStages(purpose="the export", scratch=plan.scratch, pool=pool, progress=progress)
-    _put_tokenizer(plan.scratch, plan.tokenizer.json.encode())
-    fast = plan.text_bytes >= FAST_FROM and is_fast_equal(plan.tokenizer.json)
+    fast = False
+    if plan.tokenizer is not None:
+        _put_tokenizer(plan.scratch, plan.tokenizer.json.encode())
+        fast = plan.text_bytes >= FAST_FROM and is_fast_equal(plan.tokenizer.json)
     if plan.mix is None:
         return Choice(
             order=plan.order,
@@ -206,8 +210,11 @@ def _layouts(plan: ShardingPlan) -> tuple[LayoutTask, ...]:
             chosen = (spec.places for spec in plan.wanted if order_of(FORMATS[spec.format]) == order)
             wanted = _united(chosen)
         if kinds and wanted:
-            with_text = plan.with_text and plan.packing is None and any(kind.holds_text for kind in kinds)
-            layouts.append(LayoutTask(order=order, with_text=with_text, wanted=wanted))
+            has_text = (
+                plan.columns.has_text and plan.packing is None and any(kind.holds_text for kind in kinds)
+            )
+            columns = replace(plan.columns, has_text=has_text)
+            layouts.append(LayoutTask(order=order, columns=columns, wanted=wanted))
     return tuple(layouts)
 
 
@@ -243,7 +250,7 @@ def _tokenize_part(
             layouts=layouts,
             mix=mix,
         ),
-        reads=(TOKENIZER, *(each.name for each in mixed if each is not None)),
+        reads=(*_tokenizer_read(plan), *(each.name for each in mixed if each is not None)),
         writes=tuple(f"runs/{layout.order}/0/{group.name}.parquet" for layout in layouts),
         stores={span.name: plan.storage for span in inputs},
     )
@@ -262,7 +269,7 @@ def _select_part(plan: ShardingPlan, mix: Mix, group: DocumentGroup, *, fast: bo
             mix=mix,
             encoding=_encoding(plan, fast=fast),
         ),
-        reads=(TOKENIZER,),
+        reads=_tokenizer_read(plan),
         writes=(
             f"selection/{group.name}.parquet",
             # Keeping the ids costs as much as encoding them again with the fast engine, and far less with the slow one.
@@ -276,7 +283,13 @@ def _spans_of(group: DocumentGroup) -> tuple[Input, ...]:
     return tuple(span for part in group.parts for span in (part.documents, part.signatures, part.verdicts))
 
 
-def _encoding(plan: ShardingPlan, *, fast: bool) -> Encoding:
+def _tokenizer_read(plan: ShardingPlan) -> tuple[str, ...]:
+    return () if plan.tokenizer is None else (TOKENIZER,)
+
+
+def _encoding(plan: ShardingPlan, *, fast: bool) -> Encoding | None:
+    if plan.tokenizer is None:
+        return None
     file = Input(name=TOKENIZER, sha256=plan.tokenizer.sha256)
     return Encoding(tokenizer=file, eos=plan.eos, fast=fast)
 
@@ -289,7 +302,7 @@ def _buckets(region: _Region, layout: LayoutTask, level: int) -> Iterator[_Bucke
             for each in layout.wanted
             if _meet(each, places)
         )
-        task = MergeParameters(places=places, wanted=wanted, with_text=layout.with_text)
+        task = MergeParameters(places=places, wanted=wanted, columns=layout.columns)
         names = [
             f"{layout.order}/{level}/{places.start:013d}-{first // FAN_IN:05d}"
             for first in range(0, len(region.runs), FAN_IN)
@@ -318,7 +331,7 @@ def _all_shards(plan: ShardingPlan, counts: Sequence[Mapping[str, int]]) -> Iter
     for name in plan.formats:
         kind = FORMATS[name]
         size_options = ShardSize(
-            bytes=plan.shard_bytes, id_bytes=plan.id_bytes, with_text=plan.with_text, packing=plan.packing
+            bytes=plan.shard_bytes, id_bytes=plan.id_bytes, columns=plan.columns, packing=plan.packing
         )
         if kind.is_by_source:
             for component, source in enumerate(plan.components):
@@ -332,6 +345,7 @@ def _all_shards(plan: ShardingPlan, counts: Sequence[Mapping[str, int]]) -> Iter
 def _shard_part(plan: ShardingPlan, spec: ShardSpec, regions: Sequence[_Region]) -> Part:
     runs = [run for region in regions if _meet(region.places, spec.places) for run in region.runs]
     kind = FORMATS[spec.format]
+    has_text = plan.columns.has_text and kind.holds_text and (plan.packing is None or kind.is_by_source)
     name = f"{spec.format}/{spec.source or 'mixed'}/{spec.number:05d}"
     names = spec.names(plan.packing)
     return Part(
@@ -341,7 +355,7 @@ def _shard_part(plan: ShardingPlan, spec: ShardSpec, regions: Sequence[_Region])
             format=spec.format,
             source=spec.source,
             places=spec.places,
-            with_text=plan.with_text and kind.holds_text and (plan.packing is None or kind.is_by_source),
+            columns=replace(plan.columns, has_text=has_text),
             id_bytes=plan.id_bytes,
             packing=plan.packing,
         ),

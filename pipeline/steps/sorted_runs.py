@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from thresher.core import CorruptData
 from thresher.pipeline.engine.part_store import PartStore
 from thresher.shards.formats.row_groups import row_bytes
-from thresher.shards.formats.shard_rows import EXACT_ROW, without_text
+from thresher.shards.formats.shard_rows import RowColumns
 from thresher.shards.order import IntArray
 
 GROUP_BYTES = 512 << 10
@@ -28,9 +28,17 @@ WINDOW_BYTES = 16 << 20
 FACTS = [pa.field("place", pa.int64(), nullable=False), pa.field("tokens", pa.int64(), nullable=False)]
 
 
-def run_schema(*, with_text: bool) -> pa.Schema:
+def run_schema(columns: RowColumns) -> pa.Schema:
     """Return the columns of a run: those of a row, its place, and the number of its tokens."""
-    return pa.schema([*FACTS, *(EXACT_ROW if with_text else without_text(EXACT_ROW))])
+    return pa.schema([*FACTS, *columns.exact])
+
+
+def token_counts(rows: pa.Table) -> IntArray:
+    """Return the number of tokens of each row; 0 for rows without token ids."""
+    if "input_ids" not in rows.column_names:
+        return np.zeros(rows.num_rows, dtype=np.int64)
+    counts: IntArray = pc.list_value_length(rows["input_ids"]).to_numpy().astype(np.int64)
+    return counts
 
 
 def write_run(file: BinaryIO, rows: pa.Table, documents: IntArray, places: IntArray) -> None:
@@ -38,7 +46,7 @@ def write_run(file: BinaryIO, rows: pa.Table, documents: IntArray, places: IntAr
     order = np.argsort(places, kind="stable")
     documents, places = documents[order], places[order]
     sizes = row_bytes(rows)[documents]
-    tokens = pc.list_value_length(rows["input_ids"]).to_numpy().astype(np.int64)[documents]
+    tokens = token_counts(rows)[documents]
     schema = pa.schema([*FACTS, *rows.schema])
     with _run_writer(file, schema) as writer:
         for start, stop in _group_edges(sizes):

@@ -20,11 +20,11 @@ from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
 from thresher.pipeline.steps.records.edited_texts import with_edits
-from thresher.pipeline.steps.sorted_runs import write_run
+from thresher.pipeline.steps.sorted_runs import token_counts, write_run
 from thresher.shards.encoder import Encoder
 from thresher.shards.formats.format import RowSize
 from thresher.shards.formats.row_groups import row_bytes
-from thresher.shards.formats.shard_rows import EXACT_REFERENCE, EXACT_ROW
+from thresher.shards.formats.shard_rows import EXACT_REFERENCE, EXACT_ROW, RowColumns
 from thresher.shards.mix import copies, ranks
 from thresher.shards.order import IntArray, Order, within
 from thresher.storage import tables
@@ -66,7 +66,7 @@ class LayoutTask(NamedTuple):
 
     order: str
     """An order of `shards.order`."""
-    with_text: bool
+    columns: RowColumns
     wanted: tuple[range, ...]
     """Places of the rows that are needed, in order."""
 
@@ -109,7 +109,8 @@ class TokenizeParameters(NamedTuple):
     first: int
     """Number of the group's first row in its component."""
     order: Order
-    encoding: Encoding
+    encoding: Encoding | None
+    """None for rows without token ids."""
     layouts: tuple[LayoutTask, ...]
     mix: MixTask | None
     """None if every document occurs once."""
@@ -141,16 +142,18 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
     needed[rows.documents[np.logical_or.reduce(wanted)]] = True
     index = np.cumsum(needed) - 1
     documents = documents.filter(pa.array(needed))
-    if task.mix is None or task.mix.encoded is None or sources is None:
-        ids = pa.chunked_array(list(encoded(store, documents["text"], task.encoding)), IDS.field(0).type)
-    else:
+    table = documents
+    if task.mix is not None and task.mix.encoded is not None and sources is not None:
         belongs = sources["source"].to_numpy() != NO_SOURCE
-        ids = _kept_ids(store, task.mix.encoded, needed[belongs])
-    table = documents.add_column(0, EXACT_ROW.field("input_ids"), ids)
-    table = table.select(EXACT_ROW.names).cast(EXACT_ROW).combine_chunks()
+        table = table.add_column(0, IDS.field(0), _kept_ids(store, task.mix.encoded, needed[belongs]))
+    elif task.encoding is not None:
+        ids = pa.chunked_array(list(encoded(store, documents["text"], task.encoding)), IDS.field(0).type)
+        table = table.add_column(0, IDS.field(0), ids)
+    every = RowColumns(has_ids=task.encoding is not None).exact
+    table = table.select(every.names).cast(every).combine_chunks()
     outputs = []
     for name, layout, at, chosen in zip(part.writes, task.layouts, places, wanted, strict=True):
-        columns = table if layout.with_text else table.drop_columns(["text"])
+        columns = table.select(layout.columns.exact.names)
         write = partial(write_run, rows=columns, documents=index[rows.documents[chosen]], places=at[chosen])
         outputs.append(store.write(name, int(chosen.sum()), write))
     used = np.logical_or.reduce(wanted)
@@ -244,7 +247,7 @@ def encoded(
 
 
 def _sizes(table: pa.Table, documents: IntArray, components: IntArray) -> Mapping[str, int]:
-    tokens = pc.list_value_length(table["input_ids"]).to_numpy()[documents]
+    tokens = token_counts(table)[documents]
     text_bytes = row_bytes(table.select(["text"]))[documents]
     found = {}
     for component in np.unique(components).tolist():

@@ -17,7 +17,7 @@ class ShardWriter(Protocol):
     """Writes the files of one shard."""
 
     def write(self, rows: pa.Table) -> None:
-        """Append rows that have at least the columns of the shard, or those of `shard_rows.EXACT_ROW`."""
+        """Append rows that have at least the columns of the shard, or those of `shard_rows.RowColumns.exact`."""
         ...
 
     def close(self) -> str | None:
@@ -34,12 +34,15 @@ class RowSize:
     rows: int = 0
     tokens: int = 0
     text_bytes: int = 0
+    column_bytes: int = 0
+    """Bytes of the columns that the user named."""
 
     def __add__(self, other: "RowSize") -> "RowSize":
         return RowSize(
             rows=self.rows + other.rows,
             tokens=self.tokens + other.tokens,
             text_bytes=self.text_bytes + other.text_bytes,
+            column_bytes=self.column_bytes + other.column_bytes,
         )
 
 
@@ -63,6 +66,8 @@ class Format:
     """Whether a shard holds rows of one source only, in a folder that has the name of the source."""
     counts_first: bool = False
     """Whether a shard can only be begun if its tokens are counted."""
+    needs_tokens: bool = False
+    """Whether the format has a place for token ids alone, so that nothing can be written without a tokenizer."""
     holds_text: bool = True
     """Whether the shards hold the texts, unless the user leaves them out."""
     shard_bytes: int = 10**9

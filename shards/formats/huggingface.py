@@ -3,26 +3,36 @@
 `datasets.load_dataset(FOLDER, streaming=True)` reads it as it is, and so does the Hub after an upload.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
-from thresher.shards.dataset import ShardFile, counted_shards
+from thresher.shards.dataset import ShardFile, count_text_bytes, counted_shards
 from thresher.shards.formats.format import Format
 from thresher.shards.formats.parquet import ParquetShard, bytes_of
 
 SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"),
          (10**8, "10M<n<100M"), (10**9, "100M<n<1B"), (10**10, "1B<n<10B"), (10**11, "10B<n<100B"))  # fmt: skip
 """The classes of size that data cards have."""
-TYPES = {pa.string(): "string", pa.int32(): "int32", pa.int64(): "int64"}
+NAMES = {pa.float64(): "float64", pa.float32(): "float32", pa.float16(): "float16"}
+"""Types that `datasets` calls otherwise than Arrow."""
+NOT_PLAIN = re.compile(r"[^A-Za-z0-9_]")
 
 
 def _card(shards: Sequence[ShardFile], schema: pa.Schema, _: int) -> Mapping[str, bytes]:
     rows, tokens, size, data = (
         sum(getattr(shard, name) for shard in shards) for name in ("rows", "tokens", "bytes", "data_bytes")
     )
+    is_tokenized = "input_ids" in schema.names
+    text_bytes = count_text_bytes(shards)
+    amount = f" and {tokens:,} tokens" if is_tokenized else ""
+    if text_bytes is not None:
+        amount = f" and {text_bytes:,} bytes of text"
     category = next((name for limit, name in SIZES if rows < limit), "100B<n<1T")
-    features = "\n".join(_feature(field) for field in schema)
+    features = "\n".join(line for field in schema for line in _feature(field.name, field.type, "  "))
     columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in schema)
     card = f"""---
 task_categories:
@@ -45,9 +55,9 @@ dataset_info:
   dataset_size: {data}
 ---
 
-# Tokenized documents
+# {"Tokenized documents" if is_tokenized else "Documents"}
 
-{rows:,} rows and {tokens:,} tokens in {counted_shards(len(shards))}, written by Thresher in the order of a seeded
+{rows:,} rows{amount} in {counted_shards(len(shards))}, written by Thresher in the order of a seeded
 permutation. Rights in the texts are their owners'. The `manifest.json` beside this folder has the recipe and digests.
 
 | column | type |
@@ -63,10 +73,26 @@ rows = load_dataset("PATH/TO/THIS/FOLDER", split="train", streaming=True)
     return {"hf/README.md": card.encode()}
 
 
-def _feature(field: "pa.Field[pa.DataType]") -> str:
-    if isinstance(field.type, pa.ListType):
-        return f"  - name: {field.name}\n    list: {TYPES[field.type.value_type]}"
-    return f"  - name: {field.name}\n    dtype: {TYPES[field.type]}"
+def _feature(name: str, kind: pa.DataType, indent: str) -> Iterator[str]:
+    """Yield the lines that declare a column, as `datasets` writes its features."""
+    yield f"{indent}- name: {json.dumps(name) if NOT_PLAIN.search(name) else name}"
+    yield from _type(kind, f"{indent}  ", "dtype")
+
+
+def _type(kind: Any, indent: str, key: str) -> Iterator[str]:
+    if pa.types.is_struct(kind):
+        yield f"{indent}{'struct' if key == 'dtype' else key}:"
+        for field in kind:
+            yield from _feature(field.name, field.type, indent)
+    elif isinstance(kind, pa.ListType | pa.LargeListType):
+        inner = kind.value_type
+        if pa.types.is_nested(inner) and not pa.types.is_struct(inner):
+            yield f"{indent}list:"
+            yield from _type(inner, f"{indent}  ", "list")
+        else:
+            yield from _type(inner, indent, "list")
+    else:
+        yield f"{indent}{key}: {NAMES.get(kind, str(kind))}"
 
 
 HUGGINGFACE = Format(

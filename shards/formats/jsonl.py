@@ -43,7 +43,7 @@ class JsonlShard:
 
 
 def _bytes_of(size: RowSize, _: int) -> int:
-    return size.tokens * DIGITS + size.text_bytes + size.rows * KEY_BYTES
+    return size.tokens * DIGITS + size.text_bytes + size.rows * KEY_BYTES + size.column_bytes
 
 
 JSONL = Format(

@@ -125,7 +125,7 @@ def _numbers(name: str, kind: str) -> _Column:
 
 
 def _bytes_of(size: RowSize, id_bytes: int) -> int:
-    return size.tokens * id_bytes + size.text_bytes + size.rows * ROW_OVERHEAD
+    return size.tokens * id_bytes + size.text_bytes + size.rows * ROW_OVERHEAD + size.column_bytes
 
 
 MDS = Format(

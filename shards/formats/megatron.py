@@ -60,4 +60,5 @@ MEGATRON = Format(
     open=MegatronShard,
     bytes_of=_bytes_of,
     holds_text=False,
+    needs_tokens=True,
 )

@@ -41,7 +41,7 @@ class ParquetShard:
 
 def bytes_of(size: RowSize, _: int) -> int:
     """Return the bytes of rows before compression."""
-    return size.tokens * INT32_BYTES + size.text_bytes + size.rows * REFERENCE_BYTES
+    return size.tokens * INT32_BYTES + size.text_bytes + size.rows * REFERENCE_BYTES + size.column_bytes
 
 
 PARQUET = Format(

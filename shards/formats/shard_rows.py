@@ -1,5 +1,7 @@
 """The columns of the rows that become shards. One row is a document, or a packed sequence of several documents."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,10 +50,39 @@ PACKED_ROW = pa.schema(
 sequence (from 1; 0 is padding), and the ids of the documents in this order.
 """
 
+NO_COLUMNS = pa.schema([])
 
-def without_text(schema: pa.Schema) -> pa.Schema:
-    """Return the columns without the text."""
-    return pa.schema([field for field in schema if field.name != "text"])
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowColumns:
+    """The columns of rows that are documents."""
+
+    has_ids: bool = True
+    """Whether a row has token ids. Without a tokenizer it has none."""
+    has_text: bool = True
+    chosen: pa.Schema = NO_COLUMNS
+    """Further columns that the user named; none of them is a column of `DOCUMENT_ROW`."""
+
+    @property
+    def document(self) -> pa.Schema:
+        """The columns that a reader gets."""
+        return pa.schema([*filter(self._has, DOCUMENT_ROW), *self.chosen])
+
+    @property
+    def exact(self) -> pa.Schema:
+        """The columns from which every format takes its own."""
+        more = (field for field in self.chosen if field.name not in EXACT_ROW.names)
+        return pa.schema([*filter(self._has, EXACT_ROW), *more])
+
+    def _has(self, field: "pa.Field[Any]") -> bool:
+        return {"input_ids": self.has_ids, "text": self.has_text}.get(field.name, True)
+
+
+def schema_body(schema: pa.Schema) -> tuple[Mapping[str, Any], ...]:
+    """Return name, type and nullability of each column as plain JSON."""
+    return tuple(
+        {"name": field.name, "type": str(field.type), "nullable": field.nullable} for field in schema
+    )
 
 
 def flat_ids(lists: "pa.ChunkedArray[Any]") -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:

@@ -99,5 +99,6 @@ TOKENS = Format(
     bytes_of=_bytes_of,
     is_by_source=True,
     holds_text=False,
+    needs_tokens=True,
     counts_first=True,
 )

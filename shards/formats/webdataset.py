@@ -19,7 +19,6 @@ BLOCK = tarfile.BLOCKSIZE
 ROW_OVERHEAD = 3 * 2 * BLOCK
 """A header and half a block of padding for three files, and the plain columns."""
 ROWS_AT_ONCE = 256
-Ids = np.uint16 | np.uint32
 
 
 class WebDatasetShard:
@@ -29,7 +28,7 @@ class WebDatasetShard:
         (self._file,) = files
         self._names = schema.names
         self._lists = [field.name for field in schema if _is_numbers(field)]
-        self._dtype = np.dtype(f"<u{id_bytes}")
+        self._dtypes = {"input_ids": f"<u{id_bytes}"}
         self._rows = 0
 
     def write(self, rows: pa.Table) -> None:
@@ -51,9 +50,7 @@ class WebDatasetShard:
         self._member(f"{key}.json", msgspec.json.encode(facts))
         for name in self._lists:
             numbers = np.asarray(part[name][at].values)
-            self._member(
-                f"{key}.{name}.npy", npy(numbers.astype(self._dtype if name == "input_ids" else np.int32))
-            )
+            self._member(f"{key}.{name}.npy", npy(numbers.astype(self._dtypes.get(name, "<i4"))))
         if "text" in self._names:
             self._member(f"{key}.txt", part["text"][at].as_py().encode())
 
@@ -77,7 +74,7 @@ def _is_numbers(field: "pa.Field[Any]") -> bool:
 
 
 def _bytes_of(size: RowSize, id_bytes: int) -> int:
-    return size.tokens * id_bytes + size.text_bytes + size.rows * ROW_OVERHEAD
+    return size.tokens * id_bytes + size.text_bytes + size.rows * ROW_OVERHEAD + size.column_bytes
 
 
 WEBDATASET = Format(

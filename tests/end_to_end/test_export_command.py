@@ -1,10 +1,15 @@
 """`thresher export` as a user types it: formats, a mix, packing; and one line for what is wrong."""
 
+import inspect
 import json
+import re
 
+import duckdb
 import pytest
 
+import thresher
 from tests.end_to_end.conftest import CallingUser
+from thresher.pipeline.commands import step_commands
 from thresher.shards.tokenizer import load_tokenizer_file
 
 TOML = '[filters]\npreset = "none"\nlanguages = []\n[dedup]\nnear = "off"\n'
@@ -36,6 +41,29 @@ def user(tmp_path_factory):
     user.run("process")
     user.run("dedup")
     return user
+
+
+def test_texts_are_exported_without_a_tokenizer(user):
+    told = user.run("export", "--out", "texts", "--format", "jsonl").out
+    assert re.fullmatch(r"texts: 60 documents, [0-9,]+ bytes of text in 1 shard\n", told)
+    body = user.run("export", "--out", "texts", "--format", "jsonl", "--json").json
+    assert (body["documents"], body["tokens"]) == (60, None)
+    assert f" {body['text_bytes']:,} bytes" in told
+    assert user.run("verify", "texts", "--json").json["damage"] == []
+    assert user.run("report", "--json").json["stages"][-1]["tokens"] is None
+    with duckdb.connect() as connection:
+        rows = connection.sql(f"select text from '{user.directory}/texts/jsonl/*.jsonl.zst'").fetchall()
+    assert sorted(text for (text,) in rows) == sorted(
+        (f"Document {n} of {source}. " * 20).strip() for n in range(30) for source in ("first", "second")
+    )
+    refused = user.run("export", "--out", "wrong", "--format", "tokens", code=2).line
+    assert refused.endswith("--format tokens needs token ids; add --tokenizer FILE")
+    assert not (user.directory / "wrong").exists()
+
+
+def test_python_has_every_option_of_the_command():
+    options = inspect.signature(step_commands.export).parameters.keys() - {"project", "as_json"}
+    assert inspect.signature(thresher.Project.export).parameters.keys() - {"self"} == options
 
 
 def export(user, *options, code=0):

@@ -146,7 +146,7 @@ def test_texts_become_shards_without_a_command(tmp_path):
     assert project.dedup() == {"exact": 1, "url": 0, "near": 0}
     assert len(list(project.documents())) == 4
     assert {document["language"] for document in project.documents("books")} == {"en"}
-    dataset = project.export(tmp_path / "out", workers=1)
+    dataset = project.export(tmp_path / "out", tokenizer="bytes", workers=1)
     funnel = project.funnel()
     assert dataset.documents == funnel.kept.documents == 3
     assert sum(stage.documents for stage in funnel.stages) == funnel.records == 4

@@ -108,7 +108,7 @@ class ExportView(Model):
 
     id: str
     documents: int
-    tokens: int
+    tokens: int | None = Field(description="Null for texts without token ids.")
     text_bytes: int | None = Field(description="Bytes of the texts; null for a mix.")
     tokenizer: str
     formats: list[str]

@@ -58,13 +58,12 @@ KEPT = sum(map(sum, PARTS.values())) + 1
 
 @pytest.fixture
 def exported(processed, pool, tmp_path):
-    """Export with some options into a directory, and return it."""
+    """Export with some options into a directory, and return it. `tokenizer` is that of bytes unless given, or `none`."""
 
     def run(name="out", tokenizer=None, **options):
         store, removed = processed
-        plan = export_plan.make_plan(
-            store, list(PARTS), tokenizer or load_tokenizer_file(None), removed, ExportOptions(**options)
-        )
+        vocabulary = None if tokenizer == "none" else tokenizer or load_tokenizer_file(None)
+        plan = export_plan.make_plan(store, list(PARTS), vocabulary, removed, ExportOptions(**options))
         out = export.open_directory(plan, str(tmp_path / name))
         with export_directory.write_lock(out):
             shards = export.make_shards(plan, out, pool=pool, progress=LineProgress())

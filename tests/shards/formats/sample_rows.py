@@ -6,7 +6,7 @@ import pyarrow as pa
 from thresher.shards.dataset import ShardFile
 from thresher.shards.formats.format import RowSize
 from thresher.shards.formats.registry import FORMATS
-from thresher.shards.formats.shard_rows import DOCUMENT_ROW, EXACT_ROW, without_text
+from thresher.shards.formats.shard_rows import EXACT_ROW, RowColumns
 
 TEXTS = ["", "plain words", 'a "quoted"\nline\twith \\ and \x01', "日本語 и ещё 🧑‍🚀", "x" * 70_000]
 
@@ -35,7 +35,7 @@ def write_shard(
 ):
     """Write the rows as one shard, in tables of `chunk` rows, and return the paths of its files."""
     kind = FORMATS[name]
-    schema = schema or (DOCUMENT_ROW if with_text and kind.holds_text else without_text(DOCUMENT_ROW))
+    schema = schema or RowColumns(has_text=with_text and kind.holds_text).document
     paths = [directory / kind.directory / each for each in kind.file_names(number, count)]
     files = []
     for path in paths:
@@ -55,7 +55,7 @@ def write_shard(
 def write_dataset(name, directory, rows, *, shards=3, id_bytes=2):
     """Write the rows as several shards, with the files that describe them."""
     kind = FORMATS[name]
-    schema = DOCUMENT_ROW if kind.holds_text else without_text(DOCUMENT_ROW)
+    schema = RowColumns(has_text=kind.holds_text).document
     lines = []
     edges = [len(rows) * number // shards for number in range(shards + 1)]
     for number in range(shards):

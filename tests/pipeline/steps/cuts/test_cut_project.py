@@ -79,7 +79,7 @@ def test_dedup_says_what_it_cut(call):
 
 
 def test_exports_have_what_is_left(project, call, tmp_path):
-    project.export(tmp_path / "out", workers=1)
+    project.export(tmp_path / "out", tokenizer="bytes", workers=1)
     rows = [
         row for shard in (tmp_path / "out").rglob("*.parquet") for row in pq.read_table(shard).to_pylist()
     ]
