@@ -295,7 +295,10 @@ def verify_command(
 
 def qa_command(
     archive: Annotated[
-        str, typer.Argument(help="The name of a crawl or an ingest; a WACZ file, or a list of WACZ files, of any program.")
+        str,
+        typer.Argument(
+            help="The name of a crawl or an ingest; or a WACZ file, or a list of them, of any program."
+        ),
     ],
     threshold: Annotated[
         float,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thresher.core import InputError
-from thresher.shards.loader.loader_options import LoaderOptions, checked_locations, checked_options, whole
+from thresher.shards.loader.loader_options import LoaderOptions, checked_locations, checked_options
 from thresher.shards.loader.loader_run import open_run, steps
+from thresher.shards.loader.loader_values import whole
 from thresher.shards.loader.state import Position, from_state, to_state
 from thresher.shards.loader.stop_signal import StopSignal
 from thresher.shards.loader.token_origin import TokenOrigin, origin_of, token_at
@@ -52,7 +53,9 @@ class Loader:
         seed: int = 0,
         packing: str = "best-fit",
         mix: Mapping[str, float] | None = None,
+        phases: str | Path | Sequence[Mapping[str, Any]] | None = None,
         epochs: int | None = 1,
+        max_sequences: int | None = None,
         shuffle: str = "global",
         drop_last: bool = True,
         pad_id: int = 0,
@@ -62,7 +65,10 @@ class Loader:
         """Open one or several exports: directories, or addresses such as `s3://bucket/out`.
 
         `packing` is `best-fit`, `concat` or `none`; `shuffle` is `global`, `window` or `none`. `cache` is a directory
-        for shards from a bucket and for packing plans, by default one in the user's cache directory.
+        for shards from a bucket and for packing plans, by default one in the user's cache directory. `phases` is a list
+        of mixes, one after another: dicts with `shares` or `temperature` (`mix_phase.MixPhase`), and, but for the last
+        one, `until`: the number of sequences at which it ends, or a part of `max_sequences` such as `80%`; or a TOML
+        file with `[[phase]]`.
 
         Raise `InputError` if an option is wrong, if there is no export, or if the whole run has less than a step and
         `drop_last` is set. Raise `CorruptData` if files of the export are damaged or are not those of its manifest, and
@@ -77,7 +83,9 @@ class Loader:
                 "seed": seed,
                 "packing": packing,
                 "mix": mix,
+                "phases": phases,
                 "epochs": epochs,
+                "max_sequences": max_sequences,
                 "shuffle": shuffle,
                 "drop_last": drop_last,
                 "pad_id": pad_id,

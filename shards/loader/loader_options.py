@@ -1,8 +1,5 @@
 """The options of a loader, checked."""
 
-import math
-import numbers
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +8,14 @@ from typing import Any
 from thresher.core import InputError
 from thresher.core.settings import parse_size
 from thresher.shards.loader.epoch_order import SHUFFLES
+from thresher.shards.loader.loader_values import MAX_SEED, MAX_SEQUENCES, shown, whole
+from thresher.shards.loader.mix_phase import MixPhase, checked_phases, checked_shares
 from thresher.shards.packing import MAX_LENGTH, PACKINGS
 from thresher.storage.cache.block_cache import default_directory
 
-MAX_SEED = (1 << 63) - 1
 MAX_POSITIONS = (1 << 31) - 1
 """Token positions of a batch, and sequences of a step: their numbers have 32 bits with a sign."""
 MAX_RANKS = 1 << 24
-MAX_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +30,10 @@ class LoaderOptions:
     packing: str
     mix: Mapping[str, float] | None
     """Share of each source, names in their order."""
+    phases: tuple[MixPhase, ...]
+    """The mixes of the run one after another; one that has the shares of `mix` alone; none if there is no mix."""
     epochs: int | None
+    max_sequences: int | None
     shuffle: str
     drop_last: bool
     pad_id: int
@@ -50,6 +50,8 @@ def checked_options(given: Mapping[str, Any]) -> LoaderOptions:
     """Return the options of a loader as `Loader` takes them. Raise `InputError`, which names the option, if one is
     impossible.
     """
+    mix = None if given["mix"] is None else checked_shares(given["mix"])
+    max_sequences = _optional("max_sequences", given["max_sequences"], MAX_SEQUENCES)
     options = LoaderOptions(
         length=whole("length", given["length"], 1, MAX_LENGTH),
         batch_size=whole("batch_size", given["batch_size"], 1, MAX_POSITIONS),
@@ -57,8 +59,10 @@ def checked_options(given: Mapping[str, Any]) -> LoaderOptions:
         world_size=whole("world_size", given["world_size"], 1, MAX_RANKS),
         seed=whole("seed", given["seed"], 0, MAX_SEED),
         packing=_one_of("packing", given["packing"], PACKINGS),
-        mix=_mix(given["mix"]),
-        epochs=_epochs(given["epochs"]),
+        mix=mix,
+        phases=_phases(mix, given["phases"], max_sequences),
+        epochs=_optional("epochs", given["epochs"], MAX_POSITIONS),
+        max_sequences=max_sequences,
         shuffle=_one_of("shuffle", given["shuffle"], SHUFFLES),
         drop_last=_flag("drop_last", given["drop_last"]),
         pad_id=whole("pad_id", given["pad_id"], 0, MAX_SEED),
@@ -93,14 +97,6 @@ def checked_locations(datasets: object) -> list[str | Path]:
     return list(given)
 
 
-def whole(name: str, value: Any, least: int, most: int) -> int:
-    """Return a whole number of Python or NumPy as an int. Raise `InputError`, which names it, for anything else."""
-    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if is_whole and least <= value <= most:
-        return operator.index(value)
-    raise InputError(f"{name}={shown(value)}: give a whole number from {least} to {most}")
-
-
 def _one_of(name: str, value: object, known: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in known:
         raise InputError(f"{name}={shown(value)}: give one of {', '.join(known)}")
@@ -113,38 +109,23 @@ def _flag(name: str, value: object) -> bool:
     return bool(value)
 
 
-def _epochs(value: object) -> int | None:
+def _phases(
+    mix: Mapping[str, float] | None, given: object, max_sequences: int | None
+) -> tuple[MixPhase, ...]:
+    if given is None:
+        return () if mix is None else (MixPhase(shares=mix),)
+    if mix is not None:
+        raise InputError("give either mix, for all of the run, or phases")
+    return checked_phases(given, max_sequences)
+
+
+def _optional(name: str, value: object, most: int) -> int | None:
     if value is None:
         return None
     try:
-        return whole("epochs", value, 1, MAX_POSITIONS)
+        return whole(name, value, 1, most)
     except InputError as error:
         raise InputError(f"{error}, or None for a run without end") from None
-
-
-def _mix(value: object) -> Mapping[str, float] | None:
-    if value is None:
-        return None
-    if not isinstance(value, Mapping) or not value:
-        raise InputError(
-            f"mix={shown(value)}: give a dict with a share above 0 for each of one or more sources"
-        )
-    shares = {}
-    for name, share in value.items():
-        is_number = isinstance(share, numbers.Real) and not isinstance(share, bool)
-        if not isinstance(name, str) or not is_number or not _is_positive(share):
-            raise InputError(
-                f"mix: {shown(name)} has the share {shown(share)}; give each source's name a number above 0"
-            )
-        shares[name] = float(share)
-    return dict(sorted(shares.items()))
-
-
-def _is_positive(share: Any) -> bool:
-    try:
-        return 0 < float(share) < math.inf
-    except OverflowError:
-        return False
 
 
 def _cache(value: object) -> Path:
@@ -162,15 +143,3 @@ def _size(name: str, value: object) -> int:
         return parse_size(value)
     except ValueError as error:
         raise InputError(f"{name}={value!r}: {error}") from None
-
-
-def shown(value: object) -> str:
-    """Return how Python writes a value, in one line that is not too long."""
-    try:
-        text = repr(value).replace("\n", " ")
-    except (
-        ValueError,
-        RecursionError,
-    ):  # a number of more than 4,300 digits; a list that holds itself too deep
-        return f"a {type(value).__name__}"
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."

@@ -17,9 +17,10 @@ from thresher.shards.loader.datasets import LoaderData, open_data
 from thresher.shards.loader.epoch_order import EpochOrder
 from thresher.shards.loader.loader_metrics import LoaderMetrics
 from thresher.shards.loader.loader_options import LoaderOptions
+from thresher.shards.loader.loader_values import MAX_SEQUENCES
 from thresher.shards.loader.schedule import Schedule
 from thresher.shards.loader.sequence_reader import SequenceReader, Source
-from thresher.shards.loader.state import MAX_SEQUENCES, Identity, Position
+from thresher.shards.loader.state import Identity, Position
 from thresher.shards.packed_rows import Batch
 from thresher.storage.directory_store import DirectoryStore
 
@@ -59,9 +60,10 @@ def open_run(locations: Sequence[str | Path], options: LoaderOptions) -> Run:
     sources = _sources(data, options, counts)
     if isinstance(access, CachedShards):
         _check_cache_size(data, sources, options)
-    weights = [1.0] if options.mix is None else list(options.mix.values())
-    schedule = Schedule([each.order.sequences for each in sources], weights, seed=options.seed)
-    end = None if options.epochs is None else schedule.end(options.epochs)[0]
+    schedule = Schedule(
+        [each.order.sequences for each in sources], _mixes(sources, options), seed=options.seed
+    )
+    end = _end(schedule, sources, options)
     _check_end(end, options)
     return Run(
         options=options,
@@ -76,7 +78,11 @@ def open_run(locations: Sequence[str | Path], options: LoaderOptions) -> Run:
             packing=options.packing,
             shuffle=options.shuffle,
             seed=options.seed,
-            mix=Identity.mix_text(options.mix),
+            mix=Identity.mix_text(
+                options.mix
+                if options.mix or not options.phases
+                else [each.described for each in options.phases]
+            ),
         ),
         metrics=metrics,
     )
@@ -127,6 +133,36 @@ def _access(data: LoaderData, options: LoaderOptions, metrics: LoaderMetrics) ->
     return CachedShards(data.shards, ShardCache(options.cache, options.cache_bytes, metrics), metrics)
 
 
+def _mixes(sources: Sequence[Source], options: LoaderOptions) -> list[tuple[int, list[float]]]:
+    """Return where each mix begins, and the weight of each source in it."""
+    if not options.phases:
+        return [(0, [1.0])]
+    starts = [0, *(phase.until for phase in options.phases if phase.until is not None)]
+    weights = [
+        phase.weights({each.name: each.order.sequences for each in sources}) for phase in options.phases
+    ]
+    return [
+        (start, [mine.get(each.name, 0.0) for each in sources])
+        for start, mine in zip(starts, weights, strict=True)
+    ]
+
+
+def _end(schedule: Schedule, sources: Sequence[Source], options: LoaderOptions) -> int | None:
+    """Return the sequences of the run, or None if it does not end. Raise `InputError` if it ends before its last phase
+    begins.
+    """
+    if options.epochs is None:
+        return options.max_sequences
+    end, source = schedule.end(options.epochs)
+    starts = [phase.until for phase in options.phases if phase.until is not None]
+    if starts and end <= starts[-1]:
+        raise InputError(
+            f"phases: the last one begins at sequence {starts[-1]}, and {sources[source].name!r} has had its "
+            f"epochs={options.epochs} at {end}; raise epochs, or give None"
+        )
+    return end if options.max_sequences is None else min(end, options.max_sequences)
+
+
 def _check_end(end: int | None, options: LoaderOptions) -> None:
     """Raise `InputError` if a run has no step, or more sequences than can be counted."""
     if end is None:
@@ -145,14 +181,15 @@ def _check_end(end: int | None, options: LoaderOptions) -> None:
 def _sources(data: LoaderData, options: LoaderOptions, counts: Sequence[int]) -> list[Source]:
     """Return the sources of the mix; without a mix, one that has all shards."""
     found = data.sources
-    if options.mix is None:
+    named = {name for phase in options.phases for name in phase.shares or found}
+    if not options.phases:
         members = {"": tuple(range(len(data.shards)))}
-    elif unknown := options.mix.keys() - found.keys():
+    elif unknown := named - found.keys():
         raise InputError(
             f"mix: there is no source {min(unknown)!r}; the export has {', '.join(map(repr, found))}"
         )
     else:
-        members = {name: found[name] for name in options.mix}
+        members = {name: found[name] for name in sorted(named)}
     sources = []
     for name, shards in members.items():
         sizes = [counts[shard] for shard in shards]

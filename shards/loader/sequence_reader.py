@@ -131,9 +131,9 @@ class SequenceReader:
         """Tell the access which shards the sequences from `first` to `stop` need, and which those after them."""
         now: dict[int, None] = {}
         later: dict[int, None] = {}
-        for source, begin, end in zip(
-            self._sources, self._schedule.next_of_each(first), self._schedule.next_of_each(stop), strict=True
-        ):
+        begins, ends = self._schedule.next_of_each(first), self._schedule.next_of_each(stop)
+        for number in sorted({*self._schedule.mixed(first).tolist(), *self._schedule.mixed(stop).tolist()}):
+            source, begin, end = self._sources[number], begins[number], ends[number]
             window = source.order.window(*begin)
             epoch = begin[0]
             now |= dict.fromkeys(source.shards[list(window.shards)].tolist())

@@ -1,19 +1,17 @@
 """The position of a run as JSON: what it takes to continue, and what it must fit."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import xxhash
 
 from thresher.core import InputError
-from thresher.shards.loader.loader_options import shown
+from thresher.shards.loader.loader_values import MAX_SEQUENCES, shown
 
 FORMAT = "thresher-loader@1"
 MAX_MIX_LENGTH = 120
-MAX_SEQUENCES = 1 << 62
-"""No run has more sequences, so that sums with a step stay within 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +26,8 @@ class Identity:
     mix: str
 
     @staticmethod
-    def mix_text(mix: Mapping[str, float] | None) -> str:
-        """Return a mix as a short text: itself, or its digest."""
+    def mix_text(mix: Mapping[str, float] | Sequence[Mapping[str, Any]] | None) -> str:
+        """Return a mix, or phases with their mixes, as a short text: itself, or its digest."""
         text = json.dumps(mix, sort_keys=True)
         return text if len(text) <= MAX_MIX_LENGTH else f"xxh3:{xxhash.xxh3_128_hexdigest(text.encode())}"
 
@@ -74,8 +72,8 @@ def from_state(state: Mapping[str, Any], identity: Identity, end: int | None) ->
         raise InputError(f"state: last is {last}, more than the {sequences} sequences before it; {remedy}")
     if end is not None and sequences > end:
         raise InputError(
-            f"state: sequences is {sequences}, and the run has {end}; make the loader with the epochs of the run that "
-            "it continues"
+            f"state: sequences is {sequences}, and the run has {end}; make the loader with the epochs "
+            "and max_sequences of the run that it continues"
         )
     return Position(sequences=sequences, last=last)
 

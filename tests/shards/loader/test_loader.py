@@ -39,6 +39,10 @@ RUNS = {
     "concat": {"packing": "concat", "epochs": 2},
     "rows": {"packing": "none", "shuffle": "none"},
     "mix": {"mix": {"web": 0.3, "books": 0.7}, "epochs": 2},
+    "phases": {
+        "phases": [{"until": 30, "shares": {"web": 1}}, {"shares": {"web": 1, "books": 2}}],
+        "packing": "none",
+    },
     "mixed windows": {"mix": {"web": 3, "books": 1}, "shuffle": "window", "seed": 5, "packing": "concat"},
 }
 
@@ -175,6 +179,73 @@ def test_a_mix_is_kept_and_ends_with_the_first_source_that_is_used_up(export, ca
     assert sum(of_books) == 120
     assert abs(len(of_books) - 160) <= 2
     assert loader.sequences == len(of_books)
+
+
+def test_phases_follow_each_other_and_each_source_goes_on(export, cache, tmp_path):
+    file = tmp_path / "phases.toml"
+    file.write_text(
+        '[[phase]]\nuntil = "80%"\nshares = { web = 1 }\n[[phase]]\nshares = { web = 1, books = 3 }\n'
+    )
+    loader = Loader(
+        export, length=LENGTH, batch_size=1, cache=cache, packing="none", phases=file, max_sequences=200
+    )
+    books = {tuple(document[:LENGTH].tolist()) for document in SOURCES["books"]}
+    rows = [segments_of(rows_of(batch)[0])[0] for batch in loader]
+    assert len(rows) == loader.sequences == 200
+    assert not books.intersection(rows[:160])
+    assert sum(row in books for row in rows[160:]) == 30
+    assert len(set(rows)) == 200, "no sequence comes twice"
+
+
+def test_a_run_of_two_ranks_goes_on_in_the_next_phase_with_three(export, cache):
+    def ranks(count):
+        return [
+            Loader(
+                export, length=LENGTH, batch_size=2, rank=rank, world_size=count, cache=cache, packing="none",
+                phases=[{"until": "50%", "shares": {"web": 1}}, {"shares": {"web": 1, "books": 1}}],
+                max_sequences=120,
+            )
+            for rank in range(count)
+        ]  # fmt: skip
+
+    def steps(loaders, count):
+        iterators = [iter(loader) for loader in loaders]
+        return [text for _ in range(count) for text in step_of(iterators)]
+
+    full = steps(ranks(1), 60)
+    two, three = ranks(2), ranks(3)
+    seen = steps(two, 12)
+    state = two[1].state_dict()
+    for loader in three:
+        loader.load_state_dict(json.loads(json.dumps(state)))
+    assert seen + steps(three, 12) == full
+
+
+def test_with_a_temperature_small_sources_come_more_often(export, cache):
+    counts = []
+    for temperature in (1, 4, 10**6):
+        loader = Loader(
+            export, length=LENGTH, batch_size=1, cache=cache, packing="none", epochs=None,
+            phases=[{"temperature": temperature}], max_sequences=200,
+        )  # fmt: skip
+        books = {tuple(document[:LENGTH].tolist()) for document in SOURCES["books"]}
+        counts.append(sum(segments_of(rows_of(batch)[0])[0] in books for batch in loader))
+    sizes = [60, 230]
+    for count, temperature in zip(counts, (1, 4, 10**6), strict=True):
+        weights = [size ** (1 / temperature) for size in sizes]
+        assert abs(count - 200 * weights[0] / sum(weights)) <= 2
+
+
+def test_a_run_has_at_most_max_sequences(export, cache):
+    loader = Loader(export, length=LENGTH, batch_size=7, cache=cache, packing="none", max_sequences=50)
+    assert loader.sequences == 50
+    assert sum(len(batch["sequences"]) for batch in loader) == 49
+    assert (
+        Loader(
+            export, length=LENGTH, batch_size=1, cache=cache, packing="none", max_sequences=10**6
+        ).sequences
+        == 290
+    )
 
 
 def test_a_run_without_end_starts_each_source_again_in_a_new_order(export, cache):
