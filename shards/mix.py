@@ -49,7 +49,7 @@ class Bounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max: float | None = None
 
 
-Condition = str | list[str] | Bounds
+Condition = bool | str | list[str] | Bounds
 
 
 class MixSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -273,12 +273,6 @@ def mix_line(source: RealisedSource, total: int, by: str) -> str:
 def sources_of(mix: Mix) -> tuple[str, ...]:
     """Return the names of the sources."""
     return tuple(source.name for source in mix.source)
-
-
-def named_columns(mix: Mix) -> set[str]:
-    """Return the columns that the conditions and weights name."""
-    named = {column for source in mix.source for column in source.where}
-    return named | {source.weight for source in mix.source if source.weight is not None}
 
 
 def mix_recipe(mix: Mix) -> Mapping[str, object]:

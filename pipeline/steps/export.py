@@ -221,6 +221,7 @@ def _make(
         shard_bytes=plan.options.shard_bytes,
         packing=plan.packing,
         mix=plan.options.mix,
+        mix_columns=plan.mix_columns,
         text_bytes=plan.text_bytes,
         wanted=specs,
     )

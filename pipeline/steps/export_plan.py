@@ -5,7 +5,6 @@ documents lie sorted in a temporary file, 32 bytes each, which is mapped into me
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -16,12 +15,14 @@ import pyarrow as pa
 
 from thresher.core import CorruptData, InputError
 from thresher.core.settings import format_size, parse_size
+from thresher.pipeline.steps.columns.cluster_sizes import ClusterSizes, cluster_sizes
+from thresher.pipeline.steps.columns.column_values import ColumnTables, column_tables
+from thresher.pipeline.steps.columns.known_columns import Column, KnownColumns
 from thresher.pipeline.steps.cuts.cut_results import cut_parts
-from thresher.pipeline.steps.selecting import check_columns
+from thresher.pipeline.steps.selecting import mix_columns
 from thresher.pipeline.steps.sharding import DocumentGroup
 from thresher.pipeline.steps.tokenizing import ExportPart
 from thresher.pipeline.steps.verdicts.removed_documents import (
-    ID_BYTES,
     Ids,
     column_values,
     find_ids,
@@ -33,7 +34,7 @@ from thresher.shards.formats.format import Format
 from thresher.shards.formats.registry import FORMATS
 from thresher.shards.formats.shard_rows import PACKED_ROW, RowColumns
 from thresher.shards.formats.tokens import id_bytes_of
-from thresher.shards.mix import CLUSTER_SIZE, Mix, load_mix, mix_recipe, named_columns, sources_of
+from thresher.shards.mix import Mix, load_mix, mix_recipe, sources_of
 from thresher.shards.order import Order
 from thresher.shards.packer import Packing, Packings
 from thresher.shards.packing import MAX_LENGTH
@@ -48,20 +49,6 @@ GROUP_TEXT_BYTES = 128 << 20
 """Bytes of text that one worker encodes at a time: some 30 million tokens of English, which it holds in memory."""
 MAX_SHARD_BYTES = 2 << 30
 """MDS counts bytes with 32 bits, and a shard may become somewhat larger than asked for."""
-
-
-class _Witnesses(NamedTuple):
-    """The largest cluster of each document that stays for others. Holds 36 bytes for each of them."""
-
-    ids: Ids
-    sizes: npt.NDArray[np.uint32]
-
-    def sizes_of(self, ids: Ids) -> npt.NDArray[np.uint32]:
-        """Return the size of the cluster of each document; 1 for a document without duplicates."""
-        found, at = find_ids(ids, self.ids)
-        sizes = np.ones(len(ids), dtype="<u4")
-        sizes[found] = self.sizes[at[found]]
-        return sizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +84,8 @@ class ExportPlan:
     groups: tuple[DocumentGroup, ...]
     components: tuple[str, ...]
     order: Order
+    mix_columns: tuple[Column, ...]
+    """The columns that the mix names."""
     text_bytes: int
 
     @property
@@ -139,6 +128,14 @@ class ExportPlan:
         return replace(self.columns, has_text=self.columns.has_text and kind.holds_text).document
 
 
+class _Chosen(NamedTuple):
+    """What decides which documents are kept, and which of their columns are named."""
+
+    verdict_set: str
+    columns: tuple[Column, ...]
+    cut: Manifest | None
+
+
 class _KeptDocuments(NamedTuple):
     """What an export reads."""
 
@@ -166,9 +163,8 @@ def make_plan(
         check_texts(options)
     eos = None if tokenizer is None else end_token(tokenizer, options.eos)
     (table,) = removed.outputs
-    if options.mix is not None:
-        check_columns(options.mix, _measurement_names(store, sources))
-    documents = _kept_documents(store, sources, table, options, cut)
+    columns = () if options.mix is None else mix_columns(options.mix, KnownColumns(store, sources))
+    documents = _kept_documents(store, sources, table, _Chosen(options.verdict_set, columns, cut))
     recipe = {
         **_chosen(tokenizer, options, eos),
         "sources": list(sources),
@@ -182,12 +178,13 @@ def make_plan(
         sources=tuple(sources),
         recipe=recipe,
         inputs=(
-            *_tables(documents.groups, with_measurements=options.mix is not None),
+            *_tables(documents.groups),
             Input(name=table.name, sha256=table.sha256),
         ),
         groups=documents.groups,
         components=tuple(sources) if options.mix is None else sources_of(options.mix),
         order=Order(rows=documents.rows, seed=SEED),
+        mix_columns=columns,
         text_bytes=documents.text_bytes,
     )
 
@@ -282,29 +279,29 @@ def _chosen(tokenizer: TokenizerFile | None, options: ExportOptions, eos: int | 
     }
 
 
-def _tables(groups: Sequence[DocumentGroup], *, with_measurements: bool) -> Iterator[Input]:
+def _tables(groups: Sequence[DocumentGroup]) -> Iterator[Input]:
     """Yield the tables that the parts of groups are read from."""
     for group in groups:
         for part in group.parts:
-            yield from (part.documents, part.signatures, part.verdicts)
-            if with_measurements:
-                yield part.measurements
+            read = (part.documents, part.signatures, part.verdicts)
+            yield from dict.fromkeys((*read, *part.columns.spans))
 
 
-def _kept_documents(
-    store: Store, sources: Sequence[str], table: Output, options: ExportOptions, cut: Manifest | None
-) -> _KeptDocuments:
+def _kept_documents(store: Store, sources: Sequence[str], table: Output, chosen: _Chosen) -> _KeptDocuments:
     """Number the documents that no row of `table`, the removals, names. Raise `CorruptData` if the removals do not fit
     them.
     """
     groups: list[DocumentGroup] = []
     rows: list[int] = []
     signed = text_bytes = 0
-    with removed_ids(store, table) as gone, _witnesses(store, table, options.mix) as witnesses:
+    sized = any(column.origin == "cluster" for column in chosen.columns)
+    clusters = cluster_sizes(store, table) if sized else None
+    with removed_ids(store, table) as gone:
         for component, source in enumerate(sources):
             first, waiting, waiting_bytes = 0, list[ExportPart](), 0
-            for judged in cut_parts(judged_parts(store, source, options.verdict_set), cut):
-                part, part_signed, part_bytes = _export_part(store, judged, gone, witnesses)
+            for judged in cut_parts(judged_parts(store, source, chosen.verdict_set), chosen.cut):
+                lies = column_tables(store, judged, chosen.columns)
+                part, part_signed, part_bytes = _export_part(store, judged, gone, lies, clusters)
                 signed += part_signed
                 text_bytes += part_bytes
                 waiting.append(part)
@@ -328,64 +325,30 @@ def _close_group(groups: list[DocumentGroup], parts: Sequence[ExportPart], compo
 
 
 def _export_part(
-    store: Store, judged: JudgedPart, gone: Ids, witnesses: _Witnesses | None
+    store: Store, judged: JudgedPart, gone: Ids, lies: ColumnTables, clusters: ClusterSizes | None
 ) -> tuple[ExportPart, int, int]:
     """Return the part, the number of its signed documents, and the bytes of text that it keeps."""
     signatures = judged.signatures
     kept: list[npt.NDArray[np.bool_]] = [np.zeros(0, dtype=np.bool_)]
-    clusters = b""
+    sizes = b""
     text_bytes = 0
     for rows in tables.row_groups(store, signatures, tables.columns(tables.SIGNATURES, "id", "text_bytes")):
         ids = ids_of(rows["id"], signatures.name)
         stays = ~find_ids(ids, gone)[0]
         kept.append(stays)
         text_bytes += int(column_values(rows["text_bytes"], "<i8")[stays].sum())
-        if witnesses is not None:
-            clusters += witnesses.sizes_of(ids[stays]).tobytes()
+        if clusters is not None:
+            sizes += clusters.sizes_of(ids).tobytes()
     stays = np.concatenate(kept)
     part = ExportPart(
         documents=_input(judged.documents),
         signatures=_input(signatures),
         verdicts=_input(judged.verdicts),
-        measurements=_input(judged.measurements),
+        columns=lies._replace(clusters=sizes),
         kept=np.packbits(stays).tobytes(),
         rows=int(stays.sum()),
-        clusters=clusters,
     )
     return part, len(stays), text_bytes
-
-
-@contextmanager
-def _witnesses(store: Store, table: Output, mix: Mix | None) -> Iterator[_Witnesses | None]:
-    """Yield the clusters of duplicates by the document that stays; None if the mix does not name their size."""
-    if mix is None or CLUSTER_SIZE not in named_columns(mix):
-        yield None
-        return
-    schema = tables.columns(tables.REMOVALS, "witness", "cluster_size")
-    rows = [
-        (ids_of(each["witness"], table.name), each["cluster_size"].to_numpy().astype("<u4"))
-        for each in tables.row_groups(store, table, schema)
-    ]
-    ids = np.concatenate([np.zeros(0, f"S{ID_BYTES}"), *(each for each, _ in rows)])
-    sizes = np.concatenate([np.zeros(0, "<u4"), *(each for _, each in rows)])
-    order = np.lexsort((sizes, ids))
-    ids, sizes = ids[order], sizes[order]
-    last = np.append(ids[1:] != ids[:-1], True) if len(ids) else np.zeros(0, np.bool_)
-    yield _Witnesses(ids[last], sizes[last])
-
-
-def _measurement_names(store: Store, sources: Sequence[str]) -> list[str]:
-    """Return the measurements that the documents of all sources have."""
-    names: list[set[str]] = []
-    for source in sources:
-        for judged in judged_parts(store, source):
-            found = tables.column_names(store, judged.measurements)
-            names.append(
-                {name for name in found if not name.startswith(tables.REASON_PREFIX)}
-                - set(tables.MEASUREMENTS.names)
-            )
-            break
-    return sorted(set.intersection(*names)) if names else []
 
 
 def _input(output: Output) -> Input:

@@ -21,17 +21,18 @@ from thresher.core.url import split_url
 from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.pipeline.steps.columns.known_columns import Column, KnownColumns
 from thresher.pipeline.steps.tokenizing import (
     IDS,
     NO_SOURCE,
     SELECTION,
     Encoding,
     MixTask,
+    NamedColumns,
     encoded,
     kept_documents,
 )
 from thresher.shards.mix import (
-    CLUSTER_SIZE,
     Bounds,
     Condition,
     FloatArray,
@@ -42,15 +43,13 @@ from thresher.shards.mix import (
     coarseness,
     copies,
     factor_bounds,
-    named_columns,
-    nearest,
     ranks,
     solve_factors,
     wanted_amounts,
 )
 from thresher.shards.order import Order
 from thresher.storage import tables
-from thresher.storage.manifest import Input, Output
+from thresher.storage.manifest import Output
 from thresher.storage.store import Store
 
 DOMAIN = "domain"
@@ -62,9 +61,8 @@ class SelectParameters(NamedTuple):
     """Parameters of a select worker besides its inputs."""
 
     kept: tuple[bytes, ...]
-    clusters: tuple[bytes, ...]
-    measurements: tuple[Input, ...]
-    """Tables of measurements; none if the mix names no measurement."""
+    named: NamedColumns
+    """The columns that the mix names."""
     mix: Mix
     encoding: Encoding | None
     """None for a mix by documents of texts that get no token ids."""
@@ -84,15 +82,10 @@ def select_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartO
     """Write the table of the selection, and the token ids if they are to be kept."""
     task: SelectParameters = part.parameters
     spans = part.inputs[: 3 * len(task.kept)]
-    columns = document_columns(task.mix)
     texts_too = ("text",) if task.mix.by == "tokens" else ()
-    documents = kept_documents(store, spans, task.kept, ["id", "url", *texts_too, *columns])
-    documents = _with_measurements(store, documents, task)
+    documents = kept_documents(store, spans, task.kept, ["id", "url", *texts_too], task.named)
     numbers = np.full(documents.num_rows, NO_SOURCE, dtype=np.uint16)
     weights = np.ones(documents.num_rows, dtype=np.float64)
-    if CLUSTER_SIZE in named_columns(task.mix):
-        clusters = np.concatenate([np.frombuffer(each, "<u4") for each in task.clusters])
-        documents = documents.append_column(CLUSTER_SIZE, pa.array(clusters))
     for number, source in enumerate(task.mix.source):
         mine = (numbers == NO_SOURCE) & _meets(documents, source)
         numbers[mine] = number
@@ -261,47 +254,36 @@ class _Candidates:
             )
 
 
-def document_columns(mix: Mix) -> list[str]:
-    """Return the columns of documents that a mix names."""
-    return sorted((named_columns(mix) & set(tables.DOCUMENTS.names)) - {"id", "url", "text"})
-
-
-def measurements(mix: Mix) -> list[str]:
-    """Return the measurements that a mix names."""
-    return sorted(named_columns(mix) - set(tables.DOCUMENTS.names) - {DOMAIN, CLUSTER_SIZE})
-
-
-def check_columns(mix: Mix, known: Sequence[str]) -> None:
-    """Raise `InputError` if a condition or a weight does not fit its column; `known` are the measurements there are."""
-    columns = [field for field in tables.DOCUMENTS if field.name != "text"]
-    texts = [*(field.name for field in columns if field.type == pa.string()), DOMAIN]
-    numbers = [CLUSTER_SIZE, *(field.name for field in columns if field.type != pa.string()), *known]
+def mix_columns(mix: Mix, known: KnownColumns) -> tuple[Column, ...]:
+    """Return the columns that a mix names. Raise `InputError` if there is no such column, or if a condition or a weight
+    does not fit it.
+    """
+    found: dict[str, Column] = {}
     for source in mix.source:
         where = f"--mix: source {source.name}"
-        for column, condition in source.where.items():
-            if column not in {*texts, *numbers}:
-                raise InputError(f"{where}: where.{column}: {_unknown(column, [*texts, *numbers])}")
-            if isinstance(condition, Bounds) == (column in texts):
-                kind = "a text or a list of texts" if column in texts else "a table of min and max"
-                raise InputError(f"{where}: where.{column} must be {kind}")
-        if source.weight is not None and source.weight not in numbers:
-            raise InputError(f"{where}: weight: {_unknown(source.weight, numbers)}")
+        for name, condition in source.where.items():
+            if name == "text":
+                raise InputError(f"{where}: where.text: {known.unknown(name, [DOMAIN])}")
+            if name != DOMAIN:
+                found[name] = known.find(name, f"{where}: where.{name}", [DOMAIN])
+            if fault := _misfit(found.get(name), condition):
+                raise InputError(f"{where}: where.{name} must be {fault}")
+        if source.weight is not None:
+            found[source.weight] = weight = known.find(source.weight, f"{where}: weight")
+            if not weight.is_number:
+                raise InputError(f"{where}: weight: {weight.name} holds {weight.described}, and no numbers")
+    return tuple(found.values())
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
-    return f"documents have no column {name!r}{nearest(name, known)}; known are {', '.join(known)}"
-
-
-def _with_measurements(store: PartStore, documents: pa.Table, task: SelectParameters) -> pa.Table:
-    names = measurements(task.mix)
-    if not names:
-        return documents
-    schema = pa.schema([tables.MEASUREMENTS.field("id"), *(pa.field(name, pa.float64()) for name in names)])
-    rows = pa.concat_tables([tables.read(store, each, schema) for each in task.measurements])
-    rows = rows.take(pc.index_in(documents["id"], value_set=rows["id"].combine_chunks()))
-    for name in names:
-        documents = documents.append_column(name, rows[name])
-    return documents
+def _misfit(column: Column | None, condition: Condition) -> str:
+    """Return what a condition on a column must be, or an empty text if it is that. Only the domain has no column."""
+    if column is None or column.is_text:
+        return "" if isinstance(condition, str | list) else "a text or a list of texts"
+    if pa.types.is_boolean(column.type):
+        return "" if isinstance(condition, bool) else "true or false"
+    if column.is_number:
+        return "" if isinstance(condition, Bounds) else "a table of min and max"
+    return f"about a column of texts, numbers or true and false; {column.name} holds {column.described}"
 
 
 def _meets(documents: pa.Table, source: MixSource) -> Any:
@@ -314,18 +296,33 @@ def _meets(documents: pa.Table, source: MixSource) -> Any:
     return meets
 
 
-def _column_meets(column: Any, condition: Condition) -> Any:
+def _column_meets(column: "pa.ChunkedArray[Any]", condition: Condition) -> Any:
     if isinstance(condition, Bounds):
-        values = column.cast(pa.float64()).to_numpy()
+        values = column.cast(pa.float64(), safe=False).to_numpy()
         low = condition.min if condition.min is not None else -np.inf
         high = condition.max if condition.max is not None else np.inf
         return (values >= low) & (values <= high)
-    values = [condition] if isinstance(condition, str) else condition
-    return pc.is_in(column.cast(pa.string()), value_set=pa.array(values, pa.string())).to_numpy()
+    if isinstance(condition, bool):
+        return np.array([value is condition for value in column.to_pylist()], dtype=np.bool_)
+    wanted = pa.array([condition] if isinstance(condition, str) else condition, pa.string())
+    if pa.types.is_list(column.type):
+        return _any_meets(column, wanted)
+    return pc.is_in(column.cast(pa.string()), value_set=wanted).to_numpy()
+
+
+def _any_meets(column: "pa.ChunkedArray[Any]", wanted: pa.StringArray) -> Any:
+    """Return which lists have one of the wanted texts."""
+    meets = np.zeros(len(column), dtype=np.bool_)
+    first = 0
+    for chunk in column.chunks:
+        hits = pc.is_in(pc.list_flatten(chunk).cast(pa.string()), value_set=wanted)
+        meets[first + pc.list_parent_indices(chunk).filter(hits).to_numpy().astype(np.int64)] = True
+        first += len(chunk)
+    return meets
 
 
 def _in_domains(urls: Sequence[Any], condition: Condition) -> Any:
-    assert not isinstance(condition, Bounds), "check_columns comes first"
+    assert isinstance(condition, str | list), "mix_columns comes first"
     domains = [condition] if isinstance(condition, str) else condition
     ends = tuple(f".{domain.lower().lstrip('.')}" for domain in domains)
     return np.array([f".{_host(url)}".endswith(ends) for url in urls], dtype=np.bool_)
@@ -336,7 +333,7 @@ def _host(url: str) -> str:
 
 
 def _weights(documents: pa.Table, name: str) -> FloatArray:
-    values = np.nan_to_num(documents[name].to_numpy().astype(np.float64), nan=0.0)
+    values: FloatArray = np.nan_to_num(documents[name].cast(pa.float64(), safe=False).to_numpy(), nan=0.0)
     positive = values > 0
     values[positive] = np.clip(values[positive], MIN_WEIGHT, MAX_WEIGHT)
     values[~positive] = 0.0

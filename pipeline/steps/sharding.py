@@ -19,8 +19,9 @@ from thresher.core import CorruptData
 from thresher.pipeline.engine.local.worker_pool import WorkerPool
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.working_stages import WorkingStages
+from thresher.pipeline.steps.columns.known_columns import Column
 from thresher.pipeline.steps.merging import MergeParameters, merge_work
-from thresher.pipeline.steps.selecting import SelectParameters, measurements, select_work, solve
+from thresher.pipeline.steps.selecting import SelectParameters, select_work, solve
 from thresher.pipeline.steps.shard_files import ShardParameters, line_name, shard_work
 from thresher.pipeline.steps.shard_specs import ShardSize, ShardSpec, order_of, shards_of
 from thresher.pipeline.steps.tokenizing import (
@@ -29,6 +30,7 @@ from thresher.pipeline.steps.tokenizing import (
     ExportPart,
     LayoutTask,
     MixTask,
+    NamedColumns,
     TokenizeParameters,
     size_of,
     tokenize_work,
@@ -90,6 +92,8 @@ class ShardingPlan:
     """None if documents are not packed."""
     mix: Mix | None
     """None if every document occurs once."""
+    mix_columns: tuple[Column, ...]
+    """The columns that the mix names."""
     text_bytes: int
     """UTF-8 bytes of the texts of all documents, each counted once."""
     wanted: tuple[ShardSpec, ...] | None
@@ -257,15 +261,16 @@ def _tokenize_part(
 
 
 def _select_part(plan: ShardingPlan, mix: Mix, group: DocumentGroup, *, fast: bool) -> Part:
-    measured = tuple(part.measurements for part in group.parts) if measurements(mix) else ()
-    inputs = (*_spans_of(group), *measured)
+    named = NamedColumns(plan.mix_columns, tuple(part.columns for part in group.parts))
+    inputs = tuple(
+        dict.fromkeys((*_spans_of(group), *(span for each in named.tables for span in each.spans)))
+    )
     return Part(
         name=group.name,
         inputs=inputs,
         parameters=SelectParameters(
             kept=tuple(part.kept for part in group.parts),
-            clusters=tuple(part.clusters for part in group.parts),
-            measurements=measured,
+            named=named,
             mix=mix,
             encoding=_encoding(plan, fast=fast),
         ),

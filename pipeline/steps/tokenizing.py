@@ -19,6 +19,8 @@ from thresher.core import CorruptData
 from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
+from thresher.pipeline.steps.columns.column_values import ColumnTables, column_values, document_fields
+from thresher.pipeline.steps.columns.known_columns import Column
 from thresher.pipeline.steps.records.edited_texts import with_edits
 from thresher.pipeline.steps.sorted_runs import token_counts, write_run
 from thresher.shards.encoder import Encoder
@@ -56,9 +58,18 @@ class ExportPart(NamedTuple):
     rows: int
     """Number of kept documents."""
     verdicts: Input
-    measurements: Input
-    clusters: bytes = b""
-    """The size of the duplicate cluster of each kept document (u32), if the mix weighs by it."""
+    columns: ColumnTables
+    """Where the columns lie that the export names."""
+
+
+class NamedColumns(NamedTuple):
+    """Columns that a user named, and where they lie for each part."""
+
+    columns: tuple[Column, ...]
+    tables: tuple[ColumnTables, ...]
+
+
+NO_COLUMNS = NamedColumns((), ())
 
 
 class LayoutTask(NamedTuple):
@@ -199,28 +210,44 @@ def _mixed_rows(selected: pa.Table, mix: MixTask, seed: int) -> _Rows:
 
 
 def kept_documents(
-    store: PartStore, inputs: Sequence[Input], kept: Sequence[bytes], columns: Sequence[str]
+    store: PartStore,
+    inputs: Sequence[Input],
+    kept: Sequence[bytes],
+    fields: Sequence[str],
+    named: NamedColumns = NO_COLUMNS,
 ) -> pa.Table:
-    """Return columns of the kept documents of several parts, in order, their texts as the rules edited them.
+    """Return the kept documents of several parts, in order, their texts as the rules edited them: the `fields` of
+    `storage.tables.DOCUMENTS`, and the columns that a user named.
 
     `inputs` has documents, signatures and verdicts of each part in turn. Raise `CorruptData` if a table is not as it
     was sealed.
     """
-    schema = tables.columns(tables.DOCUMENTS, *columns)
-    found = [schema.empty_table()]
-    for documents, signatures, verdicts, bits in zip(
-        inputs[::3], inputs[1::3], inputs[2::3], kept, strict=True
+    schema = tables.columns(tables.DOCUMENTS, *dict.fromkeys([*fields, *document_fields(named.columns)]))
+    found = [_with_columns(schema.empty_table(), named.columns, None)]
+    for documents, signatures, verdicts, bits, lies in zip(
+        inputs[::3], inputs[1::3], inputs[2::3], kept, named.tables or [None] * len(kept), strict=True
     ):
         signed = tables.read(store, signatures, tables.columns(tables.SIGNATURES, "id"))["id"]
         stays = signed.filter(pa.array(kept_mask(bits, len(signed)))).combine_chunks()
         table = tables.read(store, documents, schema)
+        if lies is not None:
+            table = _with_columns(table, named.columns, column_values(store, lies, named.columns, table))
         table = table.filter(pc.is_in(table["id"], value_set=stays))
         if table.num_rows != len(stays):
             raise CorruptData(
                 f"{documents.name} lacks documents that {signatures.name} has; run `thresher process --redo`"
             )
-        found.append(with_edits(table, tables.edits_by_id(store, verdicts)) if "text" in columns else table)
+        found.append(with_edits(table, tables.edits_by_id(store, verdicts)) if "text" in fields else table)
     return pa.concat_tables(found)
+
+
+def _with_columns(table: pa.Table, columns: Sequence[Column], values: pa.Table | None) -> pa.Table:
+    """Return documents with the columns that they do not have yet; without `values` there are no documents."""
+    for column in columns:
+        if column.name not in table.schema.names:
+            given = pa.nulls(0, cast("Any", column.type)) if values is None else values[column.name]
+            table = table.append_column(column.name, given)
+    return table
 
 
 def kept_mask(bits: bytes, count: int) -> npt.NDArray[np.bool_]:

@@ -37,9 +37,6 @@ from thresher.shards import Dataset
 from thresher.shards.formats.registry import FORMATS
 from thresher.shards.formats.tokens import TokensShard
 from thresher.shards.tokenizer import load_tokenizer_file
-from thresher.storage import tables
-from thresher.storage.directory_store import DirectoryStore
-from thresher.storage.manifest import put_output
 
 ALL = tuple(FORMATS)
 
@@ -325,22 +322,11 @@ def test_domains_choose_their_own_hosts_and_those_below(exported):
         exported("part", mix=mix_of({"name": "a", "share": 1, "where": {"domain": "xample.org"}}))
 
 
-def test_measurements_choose_and_weigh(tmp_path):
-    store = DirectoryStore(tmp_path)
-    verdicts = pa.table(
-        {"id": ["c", "x", "a", "b"], "quality": [0.9, 0.1, 0.2, None]},
-        schema=pa.schema([tables.VERDICTS.field("id"), pa.field("quality", pa.float64())]),
-    )
-    sealed = put_output(store, "verdicts.parquet", 4, lambda path: tables.write(path, verdicts))
+def test_measurements_choose_and_weigh():
     mix = mix_of({"name": "good", "share": 1, "where": {"quality": {"min": 0.2}}, "weight": "quality"})
-    task = selecting.SelectParameters((), (), (sealed,), mix, None)  # type: ignore[arg-type]
-    documents = selecting._with_measurements(store, pa.table({"id": ["a", "b", "c"]}), task)  # type: ignore[arg-type]
-    assert documents["quality"].to_pylist() == [0.2, None, 0.9]
+    documents = pa.table({"id": ["a", "b", "c"], "quality": pa.array([0.2, None, 0.9])})
     assert selecting._meets(documents, mix.source[0]).tolist() == [True, False, True]
     assert selecting._weights(documents, "quality").tolist() == [0.2, 0.0, 0.9]
-    with pytest.raises(InputError, match="no column 'quality'"):
-        selecting.check_columns(mix, ["perplexity"])
-    selecting.check_columns(mix, ["quality"])
 
 
 @pytest.mark.parametrize(
@@ -413,3 +399,19 @@ def test_the_loader_reads_what_an_export_packs(exported, kind):
     by_id = {reference["id"]: reference for rows in token_rows(out).values() for _, reference in rows}
     assert by_id[origin.document]["url"] == origin.url
     assert by_id[origin.document]["record_offset"] == origin.record.offset
+
+
+@pytest.mark.parametrize(
+    ("values", "condition", "meets"),
+    [
+        ([True, None, False], True, [True, False, False]),
+        ([["mit"], None, [], ["gpl", "mit"]], "mit", [True, False, False, True]),
+        ([["mit"], ["bsd"], ["gpl"]], ["bsd", "mit"], [True, True, False]),
+        ([5, None, 2**60], {"min": 5}, [True, False, True]),
+        (["en", None], ["en", "de"], [True, False]),
+    ],
+)
+def test_columns_of_every_type_choose(values, condition, meets):
+    mix = mix_of({"name": "a", "share": 1, "where": {"column": condition}})
+    documents = pa.table({"column": pa.array(values)})
+    assert selecting._meets(documents, mix.source[0]).tolist() == meets

@@ -1,0 +1,171 @@
+"""`KnownColumns`: which columns the documents of some sources have, and where each of them lies.
+
+A name means the first of these that has it:
+1. a column of the documents (`storage.tables.DOCUMENTS`);
+2. a measurement, which the documents of all sources have;
+3. a column of an input, kept by `ingest`; `input.NAME` means it whatever else has the name, and `NAME.FIELD` is a field
+   of a structure;
+4. the size of the cluster of duplicates (`cluster_size`).
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import pyarrow as pa
+
+from thresher.core import InputError
+from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
+from thresher.shards.mix import CLUSTER_SIZE, nearest
+from thresher.storage import tables
+from thresher.storage.columns.kept_table import FOLDER, RECORD_OFFSET, kept_schema
+from thresher.storage.columns.united_types import Field, is_json, united_schema
+from thresher.storage.store import Store
+
+INPUT_PREFIX = "input."
+MAX_SHOWN = 60
+"""Names that a message lists."""
+
+Origin = Literal["document", "measurement", "input", "cluster"]
+
+
+class Column(NamedTuple):
+    """One column of documents, wherever it lies."""
+
+    name: str
+    """As the user wrote it."""
+    origin: Origin
+    path: tuple[str, ...]
+    """Its name in its table, and the names of the fields of structures that lead to it."""
+    field: Field
+    """Its name in the table, its type there, and whether it holds JSON text."""
+
+    @property
+    def type(self) -> pa.DataType:
+        """The type of its values."""
+        return value_type(self.field.type, self.path)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its values are texts, or lists of texts."""
+        kind = self.type
+        return _is_string(kind) or (pa.types.is_list(kind) and _is_string(kind.value_type))
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are numbers, or true and false."""
+        kind = self.type
+        return (
+            pa.types.is_integer(kind)
+            or pa.types.is_floating(kind)
+            or pa.types.is_decimal(kind)
+            or pa.types.is_boolean(kind)
+        )
+
+    @property
+    def described(self) -> str:
+        """Its type in words."""
+        return "JSON text" if is_json(self.field) and len(self.path) == 1 else str(self.type)
+
+
+class KnownColumns:
+    """The columns of the documents of some sources. Tables are looked at when a name needs them."""
+
+    def __init__(self, store: Store, sources: Sequence[str]) -> None:
+        self._store, self._sources = store, sources
+
+    def find(self, name: str, where: str, others: Sequence[str] = ()) -> Column:
+        """Return the column that `name` means. Raise `InputError`, which begins with `where` and lists what there is
+        and the `others` that may be named there, if it means none.
+        """
+        if name in tables.DOCUMENTS.names:
+            return Column(name, "document", (name,), tables.DOCUMENTS.field(name))
+        if name == CLUSTER_SIZE:
+            return Column(name, "cluster", (name,), pa.field(name, pa.int64()))
+        if name in self.measurements:
+            return Column(name, "measurement", (name,), pa.field(name, pa.float64()))
+        found = self._input_column(name.removeprefix(INPUT_PREFIX))
+        if found is not None:
+            return found._replace(name=name)
+        raise InputError(f"{where}: {self.unknown(name, others)}")
+
+    def find_all(self, names: Iterable[str], where: str) -> tuple[Column, ...]:
+        """Return the columns that names mean, each once. Raise `InputError` as `find`."""
+        return tuple(self.find(name, where) for name in dict.fromkeys(names))
+
+    def unknown(self, name: str, others: Sequence[str] = ()) -> str:
+        """Return the message about a name that means no column."""
+        known = [*(each for each in self.names if each != "text"), *others]
+        listed = ", ".join(known[:MAX_SHOWN]) + (", ..." if len(known) > MAX_SHOWN else "")
+        return f"documents have no column {name!r}{nearest(name, known)}; known are {listed}"
+
+    @property
+    def names(self) -> list[str]:
+        """Every name that `find` knows, without fields of structures; an input's name that means another column has
+        `input.` before it.
+        """
+        own = [*tables.DOCUMENTS.names, CLUSTER_SIZE, *self.measurements]
+        taken = set(own)
+        return [
+            *own,
+            *(f"{INPUT_PREFIX}{name}" if name in taken else name for name in self.inputs.names),
+        ]
+
+    @cached_property
+    def measurements(self) -> list[str]:
+        """The measurements that the documents of all sources have."""
+        found: list[set[str]] = []
+        for source in self._sources:
+            for judged in judged_parts(self._store, source):
+                names = tables.column_names(self._store, judged.measurements)
+                found.append(
+                    {name for name in names if not name.startswith(tables.REASON_PREFIX)}
+                    - set(tables.MEASUREMENTS.names)
+                )
+                break
+        return sorted(set.intersection(*found)) if found else []
+
+    @cached_property
+    def inputs(self) -> pa.Schema:
+        """The columns of the inputs of all sources, with united types."""
+        every = united_schema(
+            kept_schema(self._store, name)
+            for source in self._sources
+            for name in self._store.list(f"{FOLDER}/{source}/")
+        )
+        return pa.schema([field for field in every if field.name != RECORD_OFFSET])
+
+    def _input_column(self, name: str) -> Column | None:
+        if name in self.inputs.names:
+            return Column(name, "input", (name,), self.inputs.field(name))
+        for end in (at for at, character in enumerate(name) if character == "."):
+            first, path = name[:end], name[end + 1 :].split(".")
+            if first in self.inputs.names:
+                field = self.inputs.field(first)
+                if _has_path(field.type, path):
+                    return Column(name, "input", (first, *path), field)
+        return None
+
+
+def value_type(kind: pa.DataType, path: Sequence[str]) -> pa.DataType:
+    """Return the type of what `path`, a name in a table and names of fields, leads to."""
+    for name in path[1:]:
+        kind = _field_type(kind, name)
+    return kind
+
+
+def _field_type(kind: Any, name: str) -> pa.DataType:
+    found: pa.DataType = kind.field(name).type
+    return found
+
+
+def _has_path(kind: pa.DataType, path: Sequence[str]) -> bool:
+    for name in path:
+        if not pa.types.is_struct(kind) or kind.get_field_index(name) < 0:
+            return False
+        kind = _field_type(kind, name)
+    return True
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)

@@ -1,0 +1,1 @@
+"""The columns of an input, kept beside its records: their types, and the tables that hold them."""
