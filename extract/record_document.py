@@ -16,6 +16,8 @@ from thresher.extract.skip import Skip
 from thresher.extract.soft_error import detect_soft_error
 
 PLAIN_EXTRACTOR = "plain@1"
+EXACT_ROUTE = "exact"
+"""The route of a text that stays byte for byte as its input had it (`ingest --exact-text`)."""
 WIKITEXT = "text/x-wiki"
 READABLE = frozenset((HTML, XHTML, PLAIN, PDF, WIKITEXT))
 """Media types of payloads from which text is extracted."""
@@ -89,13 +91,20 @@ def extract_document(
         return _to_document(record, source, mime, None, _pdf(record))
     if mime == WIKITEXT:
         return _to_document(record, source, mime, None, wikitext.extract(record.payload, markdown=markdown))
-    decoded = decode(record.payload, record.header("content-type"))
+    exact = _exact(record, mime)
+    decoded = exact or decode(record.payload, record.header("content-type"))
     why = _text_skip_reason(
-        record, decoded, None if mime == PLAIN else language_precheck, is_page=mime != PLAIN
+        record,
+        decoded,
+        None if mime == PLAIN else language_precheck,
+        is_page=mime != PLAIN,
+        is_exact=exact is not None,
     )
     if why is not None:
         return Skip(reason=why, is_early=True)
-    if mime == PLAIN:
+    if exact is not None:
+        found: Extraction | Skip = Extraction(text=exact.text, extractor=PLAIN_EXTRACTOR, route=EXACT_ROUTE)
+    elif mime == PLAIN:
         found = _plain(decoded.text)
     else:
         day = datetime.fromtimestamp(record.date_ms / 1000, UTC).date().isoformat()
@@ -112,9 +121,9 @@ def _record_skip_reason(record: Record, mime: str) -> str | None:
 
 
 def _text_skip_reason(
-    record: Record, decoded: DecodedText, precheck: LanguagePrecheck | None, *, is_page: bool
+    record: Record, decoded: DecodedText, precheck: LanguagePrecheck | None, *, is_page: bool, is_exact: bool
 ) -> str | None:
-    if _is_binary(decoded.text):
+    if not is_exact and _is_binary(decoded.text):
         return "undecodable"
     why: str | None = detect_soft_error(record.header, decoded.utf8) if is_page else None
     return precheck(decoded.text) if why is None and precheck is not None else why
@@ -135,6 +144,17 @@ def _pdf(record: Record) -> Extraction | Skip:
         license=found.license,
         is_cut_off=found.is_cut_off,
     )
+
+
+def _exact(record: Record, mime: str) -> DecodedText | None:
+    """Return the text of a record that is to stay as it is; None for other records."""
+    if mime != PLAIN or record.facts.get("exact") != "text":
+        return None
+    try:
+        text = record.payload.decode()
+    except UnicodeDecodeError:  # an archive of others that says so
+        return None
+    return DecodedText(text=text, charset="utf-8", source="header", utf8=record.payload)
 
 
 def _plain(text: str) -> Extraction | Skip:

@@ -48,6 +48,8 @@ class Funnel:
     stages: tuple[Stage, ...]
     tokenizer: str
     """Name of the tokenizer that counted tokens; empty if there was none."""
+    normalised: int = 0
+    """Texts of inputs from which extraction removed white space at an end, CR, NUL or a byte order mark."""
 
     @property
     def records(self) -> int:
@@ -88,6 +90,7 @@ class Funnel:
             "tokenizer": self.tokenizer,
             "records": total,
             "payload_bytes": self.payload_bytes,
+            **({"normalised_texts": self.normalised} if self.normalised else {}),
             "stages": rows,
         }
 
@@ -135,7 +138,12 @@ def make_funnel(
         if kept.text_bytes == tokens.text_bytes:
             every[-1] = replace(every[-1], tokens=tokens.tokens, tokens_estimated=False)
     name = tokens.tokenizer if tokens is not None else ""
-    return Funnel(sources=tuple(sources), stages=tuple(every), tokenizer=name)
+    return Funnel(
+        sources=tuple(sources),
+        stages=tuple(every),
+        tokenizer=name,
+        normalised=stage_counts.get(NORMALISED, 0),
+    )
 
 
 def funnel_stage(rule: str, reason: str) -> str:
@@ -146,6 +154,10 @@ def funnel_stage(rule: str, reason: str) -> str:
 def stage_counts(stage: str, *, documents: int, payload: int, text: int) -> dict[str, int]:
     """Return the counts of one record, under the names that the report adds up."""
     return {f"{stage}.documents": documents, f"{stage}.payload_bytes": payload, f"{stage}.text_bytes": text}
+
+
+NORMALISED = "normalised.texts"
+"""Name of the count of `Funnel.normalised`."""
 
 
 def edited_count(rule: str) -> str:

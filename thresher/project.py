@@ -23,7 +23,7 @@ from thresher.pipeline.fleet.crawl_call import CrawlLimits
 from thresher.pipeline.fleet.crawl_command import crawl
 from thresher.pipeline.fleet.crawl_summary import CrawlSummary
 from thresher.pipeline.funnel import REMOVAL_KINDS, Funnel
-from thresher.pipeline.inputs.ingest import IngestSummary, ingest
+from thresher.pipeline.inputs.ingest import IngestOptions, IngestSummary, ingest
 from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.reports import report
@@ -38,6 +38,7 @@ from thresher.pipeline.terminal.progress import stderr_progress
 from thresher.shards import Dataset
 from thresher.shards.packer import Packings
 from thresher.shards.tokenizer import chosen_tokenizer
+from thresher.storage.inputs.table_files.columns import Columns
 
 
 class Project:
@@ -137,16 +138,34 @@ class Project:
         )
         return crawl(self._opened, check_name(name), limits, stderr_progress(), own if spider else None)
 
-    def ingest(self, name: str, *inputs: str | Path) -> IngestSummary:
+    def ingest(  # noqa: PLR0913 - the options of the command
+        self,
+        name: str,
+        *inputs: str | Path,
+        text_column: str = "",
+        html_column: str = "",
+        url_column: str = "",
+        id_column: str = "",
+        exact_text: bool = False,
+        by_line: bool = False,
+        site: str = "",
+    ) -> IngestSummary:
         """Bring in files, directories or `s3://` addresses: archives, tables, texts (docs/guides/ingest.md lists the
         formats).
+
+        The first four options name columns of tables. `exact_text` keeps their texts byte for byte, `by_line` makes a
+        document of each line of a text file, and `site` is the host of a Stack Exchange `Posts.xml`.
 
         A file that cannot be read does not keep the others out. Of the result, `added` and `known` are counts of
         files, `entries` is how many records there are to process, and `refused` lists the files that were not brought
         in, each with `file` and `reason`.
         """
         self._opened.store.sweep()
-        return ingest(self._opened.store, check_name(name), locate_inputs(inputs))
+        columns = Columns(
+            text=text_column, html=html_column, url=url_column, id=id_column, exact_text=exact_text
+        )
+        options = IngestOptions(columns=columns, by_line=by_line, site=site)
+        return ingest(self._opened.store, check_name(name), locate_inputs(inputs), options)
 
     def process(
         self, *names: str, workers: int | None = None, redo: bool = False, screen: bool | None = None

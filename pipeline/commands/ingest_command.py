@@ -39,6 +39,14 @@ def ingest(
     ] = "",
     url_column: Annotated[str, typer.Option(help="Read the URL from this column of a table.")] = "",
     id_column: Annotated[str, typer.Option(help="Read the input's own id from this column of a table.")] = "",
+    exact_text: Annotated[
+        bool,
+        typer.Option(
+            "--exact-text",
+            help="Keep the texts of tables and WebDataset samples byte for byte: leading spaces, CR, NUL, byte order "
+            "marks. By default `process` removes these.",
+        ),
+    ] = False,
     by_line: Annotated[
         bool,
         typer.Option(
@@ -175,7 +183,7 @@ def ingest(
             "--files, --segment, --domain and similar options select from Common Crawl: "
             "give commoncrawl:CC-MAIN-... with them"
         )
-    columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column)
+    columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column, exact_text=exact_text)
     run_ingest(
         opened.store,
         check_name(name),

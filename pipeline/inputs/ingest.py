@@ -54,7 +54,9 @@ class IngestOptions:
         """Return the options that decide the records of an input of that kind."""
         if self.site and kind.name.startswith("stackexchange"):
             return {"site": self.site}
-        return {**self.columns.named()} if kind.rows or kind.name.startswith("tar") else {}
+        if not kind.rows and not kind.name.startswith("tar"):
+            return {}
+        return {**self.columns.named(), **({"exact_text": True} if self.columns.exact_text else {})}
 
 
 class RefusedInput(TypedDict):

@@ -93,6 +93,12 @@ def render(funnel: Funnel, console: "Console") -> None:
             f"{byte_text(funnel.payload_bytes)}",
             style="dim",
         )
+    if funnel.normalised:
+        console.print(
+            f"{funnel.normalised:,} texts of inputs lost white space at an end, CR, NUL or a byte order mark; "
+            "`thresher ingest --exact-text` keeps them as they are",
+            style="dim",
+        )
     for flag in flags(funnel):
         console.print(f"far from publications: {flag}", style="yellow")
     if any(stage.tokens is not None and stage.tokens_estimated for stage in funnel.stages):

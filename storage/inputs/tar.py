@@ -17,12 +17,15 @@ from thresher.core import Failure, InputError, failure_boundary
 from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
 from thresher.storage.inputs.table_files.columns import (
     DEFAULT_COLUMNS,
+    EXACT,
     HTML_BYTES,
+    PLAIN,
     Columns,
     RowLocation,
     record_of_row,
 )
 from thresher.storage.inputs.text_files import PLAIN_BYTES, document
+from thresher.storage.warc.exchange_records import Fact
 from thresher.storage.warc.members import CUT_OFF
 
 TYPES: Mapping[str, str] = {
@@ -134,7 +137,9 @@ def _entry(
     about = record_of_row({**(fields or {}), "text": "-"}, replace(columns, text="", html=""), spot)
     if isinstance(about, UnusableRecord):
         return record
-    facts = about.facts if "id" in about.facts else {**about.facts, "id": key}
+    facts: dict[Fact, str] = {"id": key, **about.facts}
+    if facts.pop("exact", "") and record.mime == PLAIN:
+        facts["exact"], record = EXACT, replace(record, payload=source.data)
     return replace(record, uri=about.uri, date_ms=about.date_ms, facts=facts)
 
 

@@ -37,9 +37,10 @@ from thresher.storage.warc.revisit import PROFILES, Revisit
 
 Head = list[tuple[str, str]]
 AttachmentKind = Literal["resource", "conversion", "metadata"]
-Fact = Literal["id", "title", "author", "date", "language", "license", "from"]
+Fact = Literal["id", "title", "author", "date", "language", "license", "from", "exact"]
 """What an input may say of a record beside its text: the input's own id of it, what a page would say of itself, and
-`from`: the name of the input's file, by which a person finds it again.
+`from`: the name of the input's file, by which a person finds it again. `exact` is `text` if the text is to stay byte
+for byte as it is.
 """
 
 KEPT_IN_URI = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in "<>")

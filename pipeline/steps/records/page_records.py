@@ -1,6 +1,9 @@
-"""Which records hold a page of their own, and what a browser made of a page: its DOM and its screenshots."""
+"""Which records hold a page of their own, what a browser made of a page (its DOM and its screenshots), and whether
+extraction changed a text of an input.
+"""
 
 import dataclasses
+from collections import Counter
 from uuid import UUID
 
 from thresher.core import Document, RecordRef
@@ -12,6 +15,7 @@ from thresher.crawler.reading.rendered_page import (
     screenshot_id,
 )
 from thresher.extract.mime import PLAIN
+from thresher.pipeline.funnel import NORMALISED
 from thresher.storage.warc.records import ArchivedRecord
 from thresher.storage.warc.revisit import REVISIT
 
@@ -103,3 +107,10 @@ def _uuid(record_id: str) -> UUID | None:
         return UUID(record_id)
     except ValueError:
         return None  # the id comes from another crawler
+
+
+def count_normalised(counts: Counter[str], record: ArchivedRecord, found: Document) -> None:
+    """Count a text of an input that extraction changed. Texts of the web and of other encodings do not count."""
+    is_text = record.type == "resource" and (found.route, found.charset) == ("plain", "utf-8")
+    if is_text and found.text.encode(errors="surrogatepass") != record.payload:
+        counts[NORMALISED] += 1

@@ -36,6 +36,7 @@ from thresher.pipeline.steps.language_precheck import cached_recogniser, languag
 from thresher.pipeline.steps.records.measured_rows import measured_rows
 from thresher.pipeline.steps.records.page_records import (
     RecordsBefore,
+    count_normalised,
     pageless_reason,
     with_dom,
     with_screenshot,
@@ -86,6 +87,7 @@ def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) 
     reader = _RecordReader(
         file=span.name,
         failures=set(),
+        counts=Counter(),
         parameters=task,
         measurer=Measurer(chosen),
         precheck=partial(language_precheck, languages) if languages else None,
@@ -125,6 +127,7 @@ def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) 
                 text=text_bytes,
             )
         )
+    counts.update(reader.counts)
     counts.update(edited_count(editor) for each in measured for editor in each.editors)
     signed = list(zip([each.signature for each in measured], decisions.keep, strict=True))
     output_tables = (
@@ -217,6 +220,8 @@ class _RecordReader(NamedTuple):
     """Name of the archive file."""
     failures: set[str]
     """Reasons that were logged."""
+    counts: Counter[str]
+    """What was counted besides the records of each stage."""
     parameters: ProcessParameters
     measurer: Measurer
     precheck: LanguagePrecheck | None
@@ -237,6 +242,7 @@ class _RecordReader(NamedTuple):
         found = _extract(record, self.parameters, self.precheck)
         if isinstance(found, Verdict):
             return _RecordResult(verdict=found, payload_bytes=payload)
+        count_normalised(self.counts, record, found)
         with failure_boundary("judge"):
             language = cached_recogniser(self.parameters.rules.language_model)(found.text)
             found = dataclasses.replace(

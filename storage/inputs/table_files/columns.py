@@ -25,6 +25,8 @@ from thresher.storage.warc.exchange_records import EPOCH, Fact, target_uri
 
 PLAIN = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
+EXACT = "text"
+"""The fact `exact` of a record whose text stays as it is."""
 HTML_BYTES = "text/html"
 """Media type of HTML bytes whose encoding is unknown."""
 TEXTS = ("text", "raw_content", "content")
@@ -74,6 +76,8 @@ class Columns:
     html: str = ""
     url: str = ""
     id: str = ""
+    exact_text: bool = False
+    """Whether texts stay byte for byte as they are, through extraction too."""
 
     def named(self) -> dict[str, str]:
         """Return the names that are not empty, by what they name."""
@@ -153,6 +157,7 @@ def record_of_row(
         if not (fact == "date" and dumped):
             facts[fact] = _short(_first(cells, names))
     facts["date"] = _iso(facts.get("date", ""))
+    facts["exact"] = EXACT if columns.exact_text and mime == PLAIN else ""
     return InputRecord(
         place=spot.place,
         uri=web_url(url) or web_url(identity) or spot.uri,
@@ -218,7 +223,7 @@ def _payload(cells: Mapping[str, Any], columns: Columns) -> tuple[str, bytes]:
         for name in names:
             value = cells.get(name)
             if isinstance(value, str) and value.strip():
-                return mime, _encoded(value)
+                return mime, value.encode(errors="surrogatepass") if columns.exact_text else _encoded(value)
             if isinstance(value, bytes) and value.strip():
                 return (HTML_BYTES if mime == HTML else PLAIN), value
     return PLAIN, b""
