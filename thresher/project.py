@@ -37,6 +37,7 @@ from thresher.pipeline.steps.verdicts.verdict_sets import check_set_name, delete
 from thresher.pipeline.terminal.progress import stderr_progress
 from thresher.shards import Dataset
 from thresher.shards.packer import Packings
+from thresher.shards.split_side import HeldOutBy, Split
 from thresher.shards.tokenizer import chosen_tokenizer
 from thresher.storage.inputs.table_files.columns import Columns
 
@@ -248,6 +249,9 @@ class Project:
         packing: Packings | None = None,
         mix: str | Path | None = None,
         verdicts: str = "",
+        held_out: str | float | None = None,
+        held_out_by: HeldOutBy | None = None,
+        split: Split | None = None,
         plot: str | Path | None = None,
         workers: int | None = None,
     ) -> Dataset:
@@ -261,7 +265,9 @@ class Project:
         each document. `pack` is the length of packed sequences in tokens, and `packing` one of `best-fit`, `concat` and
         `none`. `mix` is a TOML file with the proportions of sources (docs/guides/exports.md), and `plot` a picture of
         it to draw. `verdicts` names the set of verdicts that says which documents are kept; those of `process` if it is
-        empty. `dedup` must cover the same sources and verdicts.
+        empty. `dedup` must cover the same sources and verdicts. `held_out` is the share of the documents that is held
+        out for evaluation, by `domain` or by `url`, and `split` says whether those are exported that are not held out
+        (`train`), or those that are (`held-out`).
 
         Parquet shards lie in `out/data` and open in any tool that reads Parquet. Of the result, `documents` and
         `tokens` are counts, the second None without a tokenizer; `shards` has `name`, `bytes`, `sha256`, `documents`
@@ -276,6 +282,9 @@ class Project:
             packing=packing,
             mix=mix,
             verdicts=verdicts,
+            held_out=held_out,
+            held_out_by=held_out_by,
+            split=split,
         )
         if tokenizer is None:
             check_texts(options)

@@ -296,6 +296,22 @@ def export(
         ),
     ] = None,
     verdicts: VerdictsOption = "",
+    held_out: Annotated[
+        str | None,
+        typer.Option(
+            "--held-out",
+            help="Hold out this share of the documents for evaluation, such as 1%; always the same ones.",
+            metavar="SHARE",
+        ),
+    ] = None,
+    held_out_by: Annotated[
+        Literal["domain", "url"] | None,
+        typer.Option("--held-out-by", help="Hold out whole domains (the default), or single URLs."),
+    ] = None,
+    split: Annotated[
+        Literal["train", "held-out"] | None,
+        typer.Option("--split", help="Export what is not held out (the default), or what is."),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option("--plot", help="Draw the shares of the mix into this file (.png, .svg or .pdf)."),
@@ -330,6 +346,9 @@ def export(
         packing=packing,
         mix=mix,
         verdicts=verdicts,
+        held_out=held_out,
+        held_out_by=held_out_by,
+        split=split,
     )
     if tokenizer is None:
         check_texts(options)

@@ -5,9 +5,9 @@ documents lie sorted in a temporary file, 32 bytes each, which is mapped into me
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from thresher.core import CorruptData, InputError
 from thresher.core.settings import format_size, parse_size
+from thresher.frontier.urls.scope import registered_domain
 from thresher.pipeline.steps.columns.cluster_sizes import ClusterSizes, cluster_sizes
 from thresher.pipeline.steps.columns.column_values import ColumnTables, column_tables
 from thresher.pipeline.steps.columns.known_columns import Column, KnownColumns
@@ -38,6 +39,7 @@ from thresher.shards.mix import Mix, load_mix, mix_recipe, sources_of
 from thresher.shards.order import Order
 from thresher.shards.packer import Packing, Packings
 from thresher.shards.packing import MAX_LENGTH
+from thresher.shards.split_side import HeldOut, HeldOutBy, Split, parse_share
 from thresher.shards.tokenizer import TokenizerFile, end_token
 from thresher.storage import tables
 from thresher.storage.manifest import Input, Manifest, Output, fingerprint
@@ -67,6 +69,7 @@ class ExportOptions:
     packing: Packings = "best-fit"
     verdict_set: str = ""
     """Name of the set of verdicts; empty for those of `process`."""
+    held_out: HeldOut | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +137,7 @@ class _Chosen(NamedTuple):
     verdict_set: str
     columns: tuple[Column, ...]
     cut: Manifest | None
+    held_out: HeldOut | None
 
 
 class _KeptDocuments(NamedTuple):
@@ -164,7 +168,9 @@ def make_plan(
     eos = None if tokenizer is None else end_token(tokenizer, options.eos)
     (table,) = removed.outputs
     columns = () if options.mix is None else mix_columns(options.mix, KnownColumns(store, sources))
-    documents = _kept_documents(store, sources, table, _Chosen(options.verdict_set, columns, cut))
+    documents = _kept_documents(
+        store, sources, table, _Chosen(options.verdict_set, columns, cut, options.held_out)
+    )
     recipe = {
         **_chosen(tokenizer, options, eos),
         "sources": list(sources),
@@ -199,12 +205,17 @@ def chosen_options(  # noqa: PLR0913 - the options of the command, which Python 
     packing: Packings | None,
     mix: str | Path | None,
     verdicts: str,
+    held_out: str | float | None,
+    held_out_by: HeldOutBy | None,
+    split: Split | None,
 ) -> ExportOptions:
     """Return what a user chose for an export. Raise `InputError` if an option is wrong, or does not fit the others."""
     formats = tuple(dict.fromkeys(map(str, formats)))
     for kind, words, known in (
         ("formats", formats, tuple(FORMATS)),
         ("packing", () if packing is None else (packing,), get_args(Packings)),
+        ("held_out_by", () if held_out_by is None else (held_out_by,), get_args(HeldOutBy)),
+        ("split", () if split is None else (split,), get_args(Split)),
     ):
         for word in words:
             if word not in known:
@@ -222,7 +233,17 @@ def chosen_options(  # noqa: PLR0913 - the options of the command, which Python 
         pack=pack,
         packing=packing or "best-fit",
         verdict_set=verdicts,
+        held_out=_held_out(held_out, held_out_by, split),
     )
+
+
+def _held_out(share: str | float | None, by: HeldOutBy | None, split: Split | None) -> HeldOut | None:
+    if share is None:
+        if by is not None or split is not None:
+            option = f"--split {split}" if by is None else f"--held-out-by {by}"
+            raise InputError(f"{option}: say with --held-out which share is held out, such as 1%")
+        return None
+    return HeldOut(share=parse_share(share), by=by or "domain", split=split or "train")
 
 
 def parse_shard_size(text: str) -> int:
@@ -276,6 +297,7 @@ def _chosen(tokenizer: TokenizerFile | None, options: ExportOptions, eos: int | 
         "text": options.with_text,
         "packing": packing,
         "mix": None if options.mix is None else mix_recipe(options.mix),
+        **({} if options.held_out is None else {"held_out": asdict(options.held_out)}),
     }
 
 
@@ -293,7 +315,7 @@ def _kept_documents(store: Store, sources: Sequence[str], table: Output, chosen:
     """
     groups: list[DocumentGroup] = []
     rows: list[int] = []
-    signed = text_bytes = 0
+    missing = text_bytes = 0
     sized = any(column.origin == "cluster" for column in chosen.columns)
     clusters = cluster_sizes(store, table) if sized else None
     with removed_ids(store, table) as gone:
@@ -301,8 +323,10 @@ def _kept_documents(store: Store, sources: Sequence[str], table: Output, chosen:
             first, waiting, waiting_bytes = 0, list[ExportPart](), 0
             for judged in cut_parts(judged_parts(store, source, chosen.verdict_set), chosen.cut):
                 lies = column_tables(store, judged, chosen.columns)
-                part, part_signed, part_bytes = _export_part(store, judged, gone, lies, clusters)
-                signed += part_signed
+                part, part_missing, part_bytes = _export_part(
+                    store, judged, gone, lies, clusters, chosen.held_out
+                )
+                missing += part_missing
                 text_bytes += part_bytes
                 waiting.append(part)
                 waiting_bytes += part_bytes
@@ -310,8 +334,13 @@ def _kept_documents(store: Store, sources: Sequence[str], table: Output, chosen:
                     first = _close_group(groups, waiting, component, first)
                     waiting, waiting_bytes = [], 0
             rows.append(_close_group(groups, waiting, component, first))
-    if sum(rows) != signed - table.rows:
+    if missing != table.rows:
         raise CorruptData(f"{table.name}: its removals do not fit the kept documents; run dedup again")
+    if chosen.held_out is not None and not sum(rows):
+        raise InputError(
+            f"--held-out {chosen.held_out.share:g}: no document is on the side {chosen.held_out.split!r}; give another "
+            "share, or --held-out-by url if the documents are of few domains"
+        )
     return _KeptDocuments(tuple(groups), tuple(rows), text_bytes)
 
 
@@ -325,16 +354,27 @@ def _close_group(groups: list[DocumentGroup], parts: Sequence[ExportPart], compo
 
 
 def _export_part(
-    store: Store, judged: JudgedPart, gone: Ids, lies: ColumnTables, clusters: ClusterSizes | None
+    store: Store,
+    judged: JudgedPart,
+    gone: Ids,
+    lies: ColumnTables,
+    clusters: ClusterSizes | None,
+    held_out: HeldOut | None,
 ) -> tuple[ExportPart, int, int]:
-    """Return the part, the number of its signed documents, and the bytes of text that it keeps."""
+    """Return the part, the number of its documents that were removed, and the bytes of text that it keeps."""
     signatures = judged.signatures
     kept: list[npt.NDArray[np.bool_]] = [np.zeros(0, dtype=np.bool_)]
     sizes = b""
-    text_bytes = 0
-    for rows in tables.row_groups(store, signatures, tables.columns(tables.SIGNATURES, "id", "text_bytes")):
+    text_bytes = missing = 0
+    names = ("id", "text_bytes", *(() if held_out is None else ("url",)))
+    for rows in tables.row_groups(store, signatures, tables.columns(tables.SIGNATURES, *names)):
         ids = ids_of(rows["id"], signatures.name)
-        stays = ~find_ids(ids, gone)[0]
+        is_gone = find_ids(ids, gone)[0]
+        missing += int(is_gone.sum())
+        stays = ~is_gone
+        if held_out is not None:
+            urls = cast("list[str]", rows["url"].to_pylist())
+            stays &= held_out.takes(urls if held_out.by == "url" else map(_domain, urls))
         kept.append(stays)
         text_bytes += int(column_values(rows["text_bytes"], "<i8")[stays].sum())
         if clusters is not None:
@@ -348,7 +388,14 @@ def _export_part(
         kept=np.packbits(stays).tobytes(),
         rows=int(stays.sum()),
     )
-    return part, len(stays), text_bytes
+    return part, missing, text_bytes
+
+
+def _domain(url: str) -> str:
+    """Return the domain that a URL belongs to; the URL itself if it has no host."""
+    parts = url.split("/", 3)
+    host = parts[2].rpartition("@")[2].partition(":")[0] if len(parts) > 2 and not parts[1] else ""
+    return registered_domain(host) if host else url
 
 
 def _input(output: Output) -> Input:
