@@ -135,14 +135,17 @@ class OpenProject:
         return found
 
     @contextmanager
-    def worker_pool(self, workers: int | None) -> Iterator[WorkerPool]:
-        """Yield a pool of workers that make parts, on this machine or on the cluster of the configuration.
+    def worker_pool(self, workers: int | None, *, on_ray: bool = False) -> Iterator[WorkerPool]:
+        """Yield a pool of workers that make parts, on this machine or on the cluster of the configuration; with
+        `on_ray`, on a cluster even if the configuration names none: that of RAY_ADDRESS, or of this machine.
 
         `workers` is their number; None for one per CPU. The pool closes with the context. Raise `InputError` if there
         are more than the memory of this machine holds.
         """
         self.store.sweep()
         cluster = self.config.project.cluster
+        if cluster is None and on_ray:
+            cluster = ""
         if cluster is None:
             from thresher.pipeline.engine.local.worker_pool import local_worker_pool, most_workers
 

@@ -10,7 +10,7 @@ to import, and no command uses all of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from thresher.pipeline.fleet.crawl_call import CrawlLimits
     from thresher.pipeline.fleet.crawl_summary import CrawlSummary
     from thresher.pipeline.funnel import Funnel
+    from thresher.pipeline.steps.annotations.annotate_options import AnnotateOptions
+    from thresher.pipeline.steps.annotations.annotation_tables import AnnotateSummary
     from thresher.pipeline.steps.export_plan import ExportOptions
     from thresher.pipeline.steps.records.rule_set import RuleSet
     from thresher.shards import Dataset
@@ -150,6 +152,57 @@ def judge_sources(
         )
     record.summary.require_all()
     return record.summary
+
+
+def annotate(
+    project: OpenProject,
+    names: tuple[str, ...],
+    options: AnnotateOptions,
+    progress: Progress,
+    *,
+    redo: bool = False,
+) -> AnnotateSummary:
+    """Give documents of the sources values of a user's function or table: those that are new, or have another text.
+
+    `redo` deletes the annotation of these sources first. Raise `InputError` if a record is not processed or the options
+    are wrong, and `Conflict` if something else has the annotation's name.
+    """
+    from thresher.pipeline.inputs import new_documents
+    from thresher.pipeline.steps import dedup
+    from thresher.pipeline.steps.annotations import (
+        annotate_options,
+        annotate_step,
+        annotation_tables,
+        score_tables,
+    )
+
+    plan = annotate_options.make_plan(options, project.directory)  # wrong options must raise before the rest
+    new_documents.check_source(names, options.into)
+    process.require_processed(project.store, names, project.config.filters)
+    for name in names if redo else ():
+        annotation_tables.delete_annotation(project.store, name, options.annotation)
+    removals = None
+    if options.documents == "deduplicated":
+        found = dedup.require_run(project.store, names, project.config.dedup, options.verdict_set)
+        (removals,) = found.outputs
+    step = plan.step()
+    if isinstance(plan, score_tables.ScorePlan):
+        parts = list(score_tables.parts(project.store, names, plan))
+    else:
+        parts = list(annotate_step.parts(project.store, names, plan, removals))
+    annotation_tables.unseal_changed(project.store, step, parts, progress)
+    with record_run(project, step, names) as record:
+        if isinstance(plan, score_tables.ScorePlan):
+            record.summary = score_tables.join(project.store, step, parts, plan, progress)
+        else:
+            with project.worker_pool(options.worker_count, on_ray=options.on_ray) as pool:
+                record.summary = run_step.run_step(
+                    project.store, step, parts, annotate_step.work, pool=pool, progress=progress, retry=True
+                )
+    made = annotation_tables.summed(project.store, parts, record.summary)
+    if options.into and not record.summary.quarantined:
+        return replace(made, new_documents=new_documents.ingest_texts(project.store, parts, options.into))
+    return made
 
 
 def find_duplicates(

@@ -52,7 +52,9 @@ class Manifest:
     step: str
     """`name@version`."""
     part: str
-    """`source/part`; of the step `judge` `set/source/part`, after the set of verdicts."""
+    """`source/part`; of the steps `judge` and `annotate` `set/source/part`, after the set of verdicts or the
+    annotation.
+    """
     fingerprint: str
     recipe: Mapping[str, JSON]
     inputs: tuple[Input, ...]

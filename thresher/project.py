@@ -30,6 +30,9 @@ from thresher.pipeline.reports import report
 from thresher.pipeline.reports.kept_documents import kept_documents
 from thresher.pipeline.reports.mix_plot import check_plot, draw_mix
 from thresher.pipeline.steps import process
+from thresher.pipeline.steps.annotations.annotate_options import AnnotateOptions, chosen_sources
+from thresher.pipeline.steps.annotations.annotate_step import BATCH, Documents
+from thresher.pipeline.steps.annotations.annotation_tables import AnnotateSummary, annotation_names
 from thresher.pipeline.steps.export_plan import check_texts, chosen_options
 from thresher.pipeline.steps.records import signal_files
 from thresher.pipeline.steps.records.rule_set import rule_set, rules_of, with_choices
@@ -219,6 +222,62 @@ class Project:
             delete_set(opened.store, source, verdicts)
         with opened.worker_pool(workers) as pool:
             return recipe.judge_sources(opened, sources, verdicts, chosen, pool, stderr_progress())
+
+    def annotate(  # noqa: PLR0913 - the options of the command
+        self,
+        annotation: str,
+        *names: str,
+        function: str = "",
+        arguments: Mapping[str, str] = MappingProxyType({}),
+        version_of: Iterable[str | Path] = (),
+        batch: int = BATCH,
+        documents: Documents = "kept",
+        verdicts: str = "",
+        table: str | Path | None = None,
+        key: str = "",
+        into: str = "",
+        workers: int | None = None,
+        ray: bool = False,
+        gpu: bool = False,
+        redo: bool = False,
+    ) -> AnnotateSummary:
+        """Give documents values of your own, as the annotation `annotation`: of these sources, of all if none is named.
+
+        `function` is `package.module:NAME`, a function or class of yours that workers call with lists of at most
+        `batch` `Document`s (docs/guides/annotate.md); `arguments` go to it. `version_of` are files whose change makes
+        the values again, such as weights. `documents` says which are annotated: `kept`, `deduplicated` (kept and no
+        duplicate) or `all`; `verdicts` names the set of verdicts that says which are kept. Or the values come from a
+        `table` that `key` joins: `id`, `url`, `external_id`, or `external_id=COLUMN`. `into` is the source that gets
+        the texts that the function returns as `text`. `ray` runs the workers on a cluster, and `gpu` gives each a GPU.
+        `redo` deletes the annotation first.
+
+        Of the result, `documents` and `annotated` are counts of documents, and `step` has `made` and `already`, counts
+        of parts. Raise `ThresherError` if a part is in quarantine; all others are made.
+        """
+        options = AnnotateOptions(
+            annotation=annotation,
+            path=function,
+            arguments=tuple(arguments.items()),
+            version_of=tuple(map(Path, version_of)),
+            batch=batch,
+            documents=documents,
+            verdict_set=verdicts,
+            table=None if table is None else Path(table),
+            key=key,
+            into=check_name(into) if into else "",
+            workers=workers,
+            on_ray=ray,
+            gpus=int(gpu),
+        )
+        sources = chosen_sources(require_sources(self._opened, list(names)), names, into)
+        ran = recipe.annotate(self._opened, sources, options, stderr_progress(), redo=redo)
+        ran.step.require_all()
+        return ran
+
+    @property
+    def annotations(self) -> tuple[str, ...]:
+        """Names of the annotations that `annotate` made, sorted."""
+        return annotation_names(self._opened.store)
 
     @property
     def verdict_sets(self) -> tuple[str, ...]:

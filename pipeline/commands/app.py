@@ -13,6 +13,7 @@ from thresher.core import InputError
 from thresher.pipeline.commands import catalog_commands, fleet_commands, frontier_commands
 from thresher.pipeline.commands.about.help_command import help_command
 from thresher.pipeline.commands.about.version_option import show_version
+from thresher.pipeline.commands.annotations.annotate_command import annotate_command
 from thresher.pipeline.commands.crawl_commands import crawl, refetch, rescrape, seed
 from thresher.pipeline.commands.frontier_hosts import hosts_command
 from thresher.pipeline.commands.ingest_command import ingest
@@ -122,6 +123,7 @@ app.command(name="rescrape")(rescrape)
 app.command(name="refetch")(refetch)
 app.command(name="ingest", cls=GroupedOptions)(ingest)
 app.command(name="process")(process)
+app.command(name="annotate")(annotate_command)
 app.command(name="judge")(judge_command)
 app.command(name="dedup")(dedup_command)
 app.command(name="export")(export)

@@ -36,6 +36,12 @@ class Step:
 
     It decides where a part can be made and not what is made, so it is no part of the fingerprint.
     """
+    is_confined: bool = True
+    """Whether its workers are confined. Only a step that runs the user's own code is not: that code may open files, use
+    the network and start threads.
+    """
+    gpus: int = 0
+    """GPUs that each worker has to itself. They are no part of the fingerprint either."""
 
     def __str__(self) -> str:
         return f"{self.name}@{self.version}"

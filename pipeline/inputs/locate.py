@@ -29,6 +29,7 @@ S3_SCHEME = "s3://"
 DERIVED_DIRECTORIES = frozenset(
     {
         *(
+            "annotations",
             "commoncrawl",
             "cut-work",
             "cut_signatures",

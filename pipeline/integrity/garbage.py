@@ -25,6 +25,7 @@ STEP_OF_DIRECTORY = {
     "screens": "screen",
     "judged_verdicts": "judge",
     "judged_signatures": "judge",
+    "annotations": "annotate",
     "dedup": "dedup",
     "commoncrawl": "commoncrawl",
 }

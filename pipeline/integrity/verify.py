@@ -43,6 +43,7 @@ from thresher.storage.warc.compression import stem
 REPRODUCIBLE_STEPS = (
     "process",
     "judge",
+    "annotate",
     "dedup",
     index_state.STEP_NAME,
     index_state.SCREEN_STEP,

@@ -11,8 +11,8 @@ from thresher.storage.catalog.catalog_tables import ArchiveFile, Cost, Run, Seal
 from thresher.storage.manifest import Manifest, load_manifest
 from thresher.storage.store import Store
 
-JUDGE = "judge"
-"""The step whose parts are named `set/source/part`, after the set of verdicts."""
+NAMED_SETS = ("judge", "annotate")
+"""Steps whose parts are named `set/source/part`, after the set of verdicts or the annotation."""
 
 
 def manifest_rows(store: Store, name: str, stamp: str) -> list[SQLModel]:
@@ -22,7 +22,7 @@ def manifest_rows(store: Store, name: str, stamp: str) -> list[SQLModel]:
     manifest = load_manifest(store, name)
     step, _, version = manifest.step.partition("@")
     first, second, *_ = (*manifest.part.split("/", 2), "")
-    source = _text(second if step == JUDGE else first)
+    source = _text(second if step in NAMED_SETS else first)
     sealed = SealedPart(
         manifest=name,
         stamp=stamp,

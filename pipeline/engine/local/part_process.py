@@ -1,10 +1,11 @@
 """`PartProcess`: one worker process that makes parts. Its crash, or its takeover by a page, costs its part and no more.
 
 1. The process starts when there is something to make, and again after its death.
-2. It is confined (`isolation`) before its work reads the first byte. Models of the user are loaded before that
-   (`Preparation`). It reaches the storage only through a pipe to `pipeline.engine.local.part_server`.
+2. It is confined (`isolation`) before its work reads the first byte, unless the step runs the user's own code
+   (`Step.is_confined`). Models of the user are loaded before that (`Preparation`). It reaches the storage only through
+   a pipe to `pipeline.engine.local.part_server`.
 3. It is replaced between two parts when it has grown beyond `MAX_RSS` or made `MAX_PARTS`, because native parsers
-   fragment memory.
+   fragment memory. A process with the user's own code is not replaced, because its models load slowly.
 4. It may allocate its share of the machine's memory and no more. Running out of it is a crash of the current item, not
    of the machine.
 5. An item that costs more than `MAX_ITEM_CPU_S` of CPU time takes the process down, like a crash: a native parser may
@@ -32,6 +33,7 @@ from thresher.core import ThresherError, Unavailable
 from thresher.isolation import ConfinementLimits, WorkerProcess, confine
 from thresher.isolation.shared_int import SharedInt
 from thresher.pipeline.engine import messages
+from thresher.pipeline.engine.local.gpu_set import VISIBLE_GPUS, GpuSet
 from thresher.pipeline.engine.local.part_server import PartServer, sanitize
 from thresher.pipeline.engine.local.part_watchdog import PartWatchdog
 from thresher.pipeline.engine.messages import (
@@ -45,6 +47,7 @@ from thresher.pipeline.engine.messages import (
     WorkerMessage,
 )
 from thresher.pipeline.engine.part_store import PartStore
+from thresher.pipeline.engine.step import Step
 from thresher.pipeline.engine.task import (
     NO_ITEM,
     OUT_OF_MEMORY,
@@ -72,9 +75,15 @@ EXIT_TIMEOUT_S = 10.0
 class PartProcess:
     """One worker process at a time. One thread may call `make`; any thread may call `kill`."""
 
-    def __init__(self, *, memory: int, item_cpu_s: float = MAX_ITEM_CPU_S) -> None:
-        """`memory` limits what the process may allocate, in bytes."""
+    def __init__(
+        self, *, memory: int, item_cpu_s: float = MAX_ITEM_CPU_S, gpu_set: GpuSet | None = None
+    ) -> None:
+        """`memory` limits what the process may allocate, in bytes. `gpu_set` says which GPUs a step that asks for some
+        sees; None leaves them as they are.
+        """
         self._memory = memory
+        self._gpu_set = gpu_set
+        self._step: Step | None = None
         self._item_cpu_s = item_cpu_s
         self._process: WorkerProcess | None = None
         self._mark = SharedInt.create(NO_ITEM)
@@ -115,7 +124,8 @@ class PartProcess:
                 raise
             self._made += 1
             rss = resident_bytes(process.pid)
-            if self._made >= MAX_PARTS or rss > MAX_RSS + self._prepared_rss:
+            is_worn = self._made >= MAX_PARTS or rss > MAX_RSS + self._prepared_rss
+            if is_worn and assignment.step.is_confined:
                 self.close()
             if isinstance(message, ErrorMessage):
                 if assignment.prepares:
@@ -145,21 +155,27 @@ class PartProcess:
         """End the process between two parts. The next part starts another."""
         self._end()
 
-    def _start(self) -> WorkerProcess:
+    def _start(self, step: Step) -> WorkerProcess:
         with self._lock:
             if self._killed:
                 raise EOFError
             mark = self._mark.descriptor
+            limits = ConfinementLimits(memory_bytes=self._memory) if step.is_confined else None
+            gpus = "" if self._gpu_set is None else self._gpu_set.devices(step.gpus)
             self._process = WorkerProcess(
-                _run_parts, mark, self._memory, is_confined=True, descriptors=(mark,)
+                _run_parts, mark, limits, gpus, is_confined=step.is_confined, descriptors=(mark,)
             )
+            self._step = step
             return self._process
 
     def _begin(self, assignment: Assignment, server: PartServer) -> WorkerProcess:
         """Send the part to a process that is confined, and has loaded what the part needs loaded. Return it."""
         if assignment.prepares and assignment.prepares != self._prepared:
             self.close()  # a confined process cannot load models
-        process = self._process or self._start()
+        needs = (assignment.step.is_confined, assignment.step.gpus)
+        if self._step is not None and needs != (self._step.is_confined, self._step.gpus):
+            self.close()
+        process = self._process or self._start(assignment.step)
         process.pipe.send_bytes(assignment.attempt)
         if not self._begun:
             self._serve_preparation(process, server)
@@ -237,19 +253,26 @@ class _PipeLogHandler(logging.Handler):
         _request(self._pipe, LogLine(self.format(record)[:MAX_LINE_CHARACTERS]))
 
 
-def _run_parts(pipe: Connection, mark: int, memory: int) -> None:
-    """Make parts one after the other in this process, until the pipe closes."""
+def _run_parts(pipe: Connection, mark: int, limits: ConfinementLimits | None, gpus: str) -> None:
+    """Make parts one after the other in this process, until the pipe closes. It is confined if there are `limits`, and
+    sees the GPUs `gpus` only, if any are named.
+    """
     marked, store, cpu = SharedInt(mark), PartStore(partial(_request, pipe)), 0.0
-    is_confined, problem = False, None
+    is_ready, problem = False, None
+    if gpus:
+        os.environ[VISIBLE_GPUS] = gpus
+    if limits is None:
+        os.dup2(2, 1)  # standard output is for results of the command
     with suppress(EOFError, BrokenPipeError):
         while True:
             attempt: Attempt = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from the parent; it imports the work
-            if not is_confined:
+            if not is_ready:
                 problem = _prepare(attempt, store)
-                confine(ConfinementLimits(memory_bytes=memory))
-                logging.getLogger().addHandler(_PipeLogHandler(pipe))
+                if limits is not None:
+                    confine(limits)
+                    logging.getLogger().addHandler(_PipeLogHandler(pipe))
                 pipe.send_bytes(b"")
-                is_confined = True
+                is_ready = True
             ended = problem or _run_attempt(attempt, store, ItemTracker(marked, attempt.crashing_items), cpu)
             problem = None
             cpu = cpu_seconds()

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from thresher.core import CorruptData, ThresherError
+from thresher.core import CorruptData, InputError, ThresherError
 from thresher.core.unicode14 import is_printable
 from thresher.pipeline.engine.messages import (
     CHUNK_BYTES,
@@ -97,11 +97,15 @@ class PartServer:
 
     def work_error(self, failed: ErrorMessage) -> ThresherError:
         """Return the error of the worker's work. Errors of the storage are the ones that this server has raised,
-        because the worker cannot tell by itself whether the storage is gone or the user is wrong.
+        because a confined worker cannot tell by itself whether the storage is gone or the user is wrong. The user's own
+        code can be wrong for all parts alike (`InputError`).
         """
         if self._fault is not None and str(self._fault) == failed.text:
             return self._fault
-        kind = CorruptData if failed.kind == CorruptData.__name__ else ThresherError
+        believed: tuple[type[ThresherError], ...] = (CorruptData,)
+        if not self._assignment.step.is_confined:
+            believed = (CorruptData, InputError)
+        kind = next((each for each in believed if each.__name__ == failed.kind), ThresherError)
         return kind(sanitize(failed.text))
 
     def seal(self, done: SealPart) -> tuple[Output, ...]:

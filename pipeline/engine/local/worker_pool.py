@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from thresher.core import ThresherError, Unavailable
+from thresher.pipeline.engine.local.gpu_set import GpuSet
 from thresher.pipeline.engine.local.machine_memory import machine_memory
 from thresher.pipeline.engine.local.part_process import PartProcess
 from thresher.pipeline.engine.local.traced_part import make_traced
@@ -56,7 +57,9 @@ class LocalWorkerPool:
         self._tasks: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         self._outcomes: queue.SimpleQueue[tuple[Task, TaskOutcome]] = queue.SimpleQueue()
         share = machine_memory() // (workers * sharers)
-        self._processes = [PartProcess(memory=share) for _ in range(workers)]
+        self._processes = [
+            PartProcess(memory=share, gpu_set=GpuSet(worker=number)) for number in range(workers)
+        ]
         self._threads = [
             threading.Thread(target=self._run_tasks, args=(process,), daemon=True)
             for process in self._processes

@@ -93,10 +93,14 @@ def cpu_count(ray: ModuleType) -> int:
     return int(sum(node["Resources"].get("CPU", 0) for node in nodes))
 
 
-def no_room_error(ray: ModuleType, memory: int, patience_s: float) -> Unavailable:
-    """Return the error for a worker (one CPU, `memory` bytes) that found no room in the cluster in `patience_s`."""
+def no_room_error(ray: ModuleType, memory: int, gpus: int, patience_s: float) -> Unavailable:
+    """Return the error for a worker (one CPU, `memory` bytes, `gpus`) that found no room in the cluster in
+    `patience_s`.
+    """
     has, free = ray.cluster_resources(), ray.available_resources()
     wanted = f"1 CPU and {memory >> 20:,} MiB of memory" if memory else "1 CPU"
+    if gpus:
+        wanted += f" and {gpus} GPU; {free.get('GPU', 0):.0f} of {has.get('GPU', 0):.0f} GPUs are free"
     return Unavailable(
         f"the Ray cluster had no room for a worker ({wanted} on one node) for {patience_s:.0f} s: "
         f"{free.get('CPU', 0):.0f} of {has.get('CPU', 0):.0f} CPUs and {int(free.get('memory', 0)) >> 20:,} of "

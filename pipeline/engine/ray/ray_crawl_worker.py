@@ -76,7 +76,7 @@ class RayCrawlWorker:
         if self._is_waiting and self._exit is None:
             self._is_waiting = not self._ready(self._ready_ref, 0)
             if self._is_waiting and time.monotonic() > self._until:
-                self._close(WorkerExit(exitcode=None, error=no_room_error(self._ray, 0, self._patience_s)))
+                self._close(WorkerExit(exitcode=None, error=no_room_error(self._ray, 0, 0, self._patience_s)))
         return self._exit
 
     def _actor_error(self, error: Exception) -> ThresherError | None:

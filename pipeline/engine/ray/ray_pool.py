@@ -53,7 +53,7 @@ class RayWorkerPool:
         self._limit = workers
         self._patience_s = patience_s
         self._terms = NodeRequirements(build=installed_build())
-        self._memory = 0
+        self._memory = self._gpus = 0
         self._waiting: deque[Task] = deque()
         self._idle: list[_PoolWorker] = []
         self._starting: dict[Any, _PoolWorker] = {}
@@ -70,10 +70,10 @@ class RayWorkerPool:
         return max(1, room if self._limit is None else min(room, self._limit))
 
     def submit(self, task: Task) -> None:
-        """Take a task. Idle workers with too little memory for its step are given back."""
-        if task.step.memory != self._memory:
-            self._memory = task.step.memory
-            for worker in [worker for worker in self._idle if worker.memory < self._memory]:
+        """Take a task. Idle workers with too little memory or other GPUs than its step wants are given back."""
+        if (task.step.memory, task.step.gpus) != (self._memory, self._gpus):
+            self._memory, self._gpus = task.step.memory, task.step.gpus
+            for worker in [worker for worker in self._idle if not self._suits(worker)]:
                 self._release_worker(worker)
         self._waiting.append(task)
 
@@ -119,10 +119,17 @@ class RayWorkerPool:
     def _start_actor(self) -> None:
         actor = (
             self._ray.remote(PartActor)
-            .options(num_cpus=1, memory=self._memory or None, max_restarts=0, scheduling_strategy="SPREAD")
+            .options(
+                num_cpus=1,
+                num_gpus=self._gpus,
+                memory=self._memory or None,
+                max_restarts=0,
+                scheduling_strategy="SPREAD",
+            )
             .remote(self._memory)
         )
-        self._starting[actor.check_node.remote(self._terms)] = _PoolWorker(actor=actor, memory=self._memory)
+        worker = _PoolWorker(actor=actor, memory=self._memory, gpus=self._gpus)
+        self._starting[actor.check_node.remote(self._terms)] = worker
 
     def _on_started(self, ref: Any) -> None:
         worker = self._starting.pop(ref)
@@ -159,11 +166,14 @@ class RayWorkerPool:
         return task, ended
 
     def _return_worker(self, worker: "_PoolWorker") -> None:
-        if worker.memory < self._memory:
+        if not self._suits(worker):
             self._kill(worker)
             return
         worker.idle_since = self._last_placed = time.monotonic()
         self._idle.append(worker)
+
+    def _suits(self, worker: "_PoolWorker") -> bool:
+        return worker.memory >= self._memory and worker.gpus == self._gpus
 
     def _release_worker(self, worker: "_PoolWorker") -> None:
         self._idle.remove(worker)
@@ -177,7 +187,7 @@ class RayWorkerPool:
         if self._busy or self._idle:
             self._last_placed = time.monotonic()
         if time.monotonic() - self._last_placed > self._patience_s:
-            raise no_room_error(self._ray, self._memory, self._patience_s)
+            raise no_room_error(self._ray, self._memory, self._gpus, self._patience_s)
 
     def __repr__(self) -> str:
         return (
@@ -189,6 +199,7 @@ class RayWorkerPool:
 class _PoolWorker:
     actor: Any
     memory: int
+    gpus: int
     idle_since: float = 0.0
 
 

@@ -8,12 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thresher.pipeline.steps.annotations.annotation_tables import annotation_input
 from thresher.pipeline.steps.columns.known_columns import Column
 from thresher.pipeline.steps.verdicts.removed_documents import column_values as fixed_values
 from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart
 from thresher.storage import tables
 from thresher.storage.archive.open_files import STEP_NAME
 from thresher.storage.columns.kept_table import kept_table_name, kept_values
+from thresher.storage.columns.united_types import cast_table
 from thresher.storage.manifest import Input, Output, load_manifest, manifest_name
 from thresher.storage.store import Readable, Store
 
@@ -28,6 +30,8 @@ class ColumnTables(NamedTuple):
     measurements: Input | None = None
     inputs: Input | None = None
     """The columns of the inputs; None if the archive file has none, or no column of them is needed."""
+    annotations: tuple[tuple[str, Input], ...] = ()
+    """The table of each annotation by its name; an annotation that the source does not have is missing."""
     signatures: Input | None = None
     clusters: bytes = b""
     """The size of the duplicate cluster of each row of the signatures (u32)."""
@@ -35,7 +39,13 @@ class ColumnTables(NamedTuple):
     @property
     def spans(self) -> tuple[Input, ...]:
         """All of them, as inputs of a part of a step."""
-        found = (self.documents, self.measurements, self.inputs, self.signatures)
+        found = (
+            self.documents,
+            self.measurements,
+            self.inputs,
+            *dict(self.annotations).values(),
+            self.signatures,
+        )
         return tuple(each for each in found if each is not None)
 
 
@@ -50,6 +60,11 @@ def column_tables(
         documents=_input(judged.documents),
         measurements=_input(judged.measurements) if "measurement" in origins else None,
         inputs=input_table(store, judged.name) if "input" in origins else None,
+        annotations=tuple(
+            (name, table)
+            for name in sorted({column.annotation for column in columns} - {""})
+            if (table := annotation_input(store, judged, name)) is not None
+        ),
         signatures=_input(judged.signatures) if "cluster" in origins else None,
         clusters=clusters,
     )
@@ -95,6 +110,8 @@ def column_values(
         found.update(_measured(store, part, measured, documents))
     if inputs := by_origin.get("input"):
         found.update(_from_inputs(store, part, inputs, documents))
+    for column in by_origin.get("annotation", ()):
+        found[column.name] = _annotated(store, part, column, documents)
     for column in by_origin.get("cluster", ()):
         found[column.name] = _cluster_sizes(store, part, documents)
     return pa.table({column.name: found[column.name] for column in columns})
@@ -123,6 +140,18 @@ def _from_inputs(
     offsets = fixed_values(documents["record_offset"], "<i8")
     rows = kept_values(store, part.inputs, offsets, schema)
     return {column.name: _within(rows[column.path[0]], column.path[1:]) for column in columns}
+
+
+def _annotated(
+    store: Readable, part: ColumnTables, column: Column, documents: pa.Table
+) -> "pa.ChunkedArray[Any]":
+    table = dict(part.annotations).get(column.annotation)
+    if table is None:
+        return pa.chunked_array([pa.nulls(documents.num_rows, cast("Any", column.type))])
+    rows = tables.read(store, table, None)
+    rows = rows.take(pc.index_in(documents["id"], value_set=rows["id"].combine_chunks()))
+    values = cast_table(rows, pa.schema([column.field]))
+    return _within(values[column.path[0]], column.path[1:])
 
 
 def _within(values: "pa.ChunkedArray[Any]", path: Sequence[str]) -> "pa.ChunkedArray[Any]":

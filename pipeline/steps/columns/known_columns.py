@@ -5,16 +5,19 @@ A name means the first of these that has it:
 2. a measurement, which the documents of all sources have;
 3. a column of an input, kept by `ingest`; `input.NAME` means it whatever else has the name, and `NAME.FIELD` is a field
    of a structure;
-4. the size of the cluster of duplicates (`cluster_size`).
+4. a column of an annotation: `COLUMN`, or `ANNOTATION.COLUMN` if several annotations have one of that name;
+   `annotation.ANNOTATION.COLUMN` means it whatever else has the name;
+5. the size of the cluster of duplicates (`cluster_size`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 
 from thresher.core import InputError
+from thresher.pipeline.steps.annotations.annotation_tables import annotation_schemas
 from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
 from thresher.shards.mix import CLUSTER_SIZE, nearest
 from thresher.storage import tables
@@ -23,10 +26,11 @@ from thresher.storage.columns.united_types import Field, is_json, united_schema
 from thresher.storage.store import Store
 
 INPUT_PREFIX = "input."
+ANNOTATION_PREFIX = "annotation."
 MAX_SHOWN = 60
 """Names that a message lists."""
 
-Origin = Literal["document", "measurement", "input", "cluster"]
+Origin = Literal["document", "measurement", "input", "annotation", "cluster"]
 
 
 class Column(NamedTuple):
@@ -39,6 +43,8 @@ class Column(NamedTuple):
     """Its name in its table, and the names of the fields of structures that lead to it."""
     field: Field
     """Its name in the table, its type there, and whether it holds JSON text."""
+    annotation: str = ""
+    """The annotation that it is a column of."""
 
     @property
     def type(self) -> pa.DataType:
@@ -85,6 +91,8 @@ class KnownColumns:
         if name in self.measurements:
             return Column(name, "measurement", (name,), pa.field(name, pa.float64()))
         found = self._input_column(name.removeprefix(INPUT_PREFIX))
+        if found is None or name.startswith(ANNOTATION_PREFIX):
+            found = annotation_column(self.annotations, name.removeprefix(ANNOTATION_PREFIX), where) or found
         if found is not None:
             return found._replace(name=name)
         raise InputError(f"{where}: {self.unknown(name, others)}")
@@ -106,10 +114,16 @@ class KnownColumns:
         """
         own = [*tables.DOCUMENTS.names, CLUSTER_SIZE, *self.measurements]
         taken = set(own)
-        return [
-            *own,
-            *(f"{INPUT_PREFIX}{name}" if name in taken else name for name in self.inputs.names),
-        ]
+        inputs = [f"{INPUT_PREFIX}{name}" if name in taken else name for name in self.inputs.names]
+        taken.update(inputs)
+        annotated = (
+            (annotation, name) for annotation, schema in self.annotations.items() for name in schema.names
+        )
+        short = (
+            name if name == annotation and name not in taken else f"{annotation}.{name}"
+            for annotation, name in annotated
+        )
+        return [*own, *inputs, *(f"{ANNOTATION_PREFIX}{name}" if name in taken else name for name in short)]
 
     @cached_property
     def measurements(self) -> list[str]:
@@ -135,16 +149,47 @@ class KnownColumns:
         )
         return pa.schema([field for field in every if field.name != RECORD_OFFSET])
 
+    @cached_property
+    def annotations(self) -> dict[str, pa.Schema]:
+        """The columns of each annotation of the sources, with united types."""
+        return annotation_schemas(self._store, self._sources)
+
     def _input_column(self, name: str) -> Column | None:
-        if name in self.inputs.names:
-            return Column(name, "input", (name,), self.inputs.field(name))
-        for end in (at for at, character in enumerate(name) if character == "."):
-            first, path = name[:end], name[end + 1 :].split(".")
-            if first in self.inputs.names:
-                field = self.inputs.field(first)
-                if _has_path(field.type, path):
-                    return Column(name, "input", (first, *path), field)
-        return None
+        found = column_path(self.inputs, name)
+        return None if found is None else Column(name, "input", *found)
+
+
+def annotation_column(annotations: Mapping[str, pa.Schema], name: str, where: str) -> Column | None:
+    """Return the column of an annotation that `name` means, or None. Raise `InputError`, which begins with `where`, if
+    it is a column of several annotations.
+    """
+    annotation, _, rest = name.partition(".")
+    if rest and annotation in annotations and (found := column_path(annotations[annotation], rest)):
+        return Column(name, "annotation", *found, annotation)
+    if name in annotations and (found := column_path(annotations[name], name)):
+        return Column(name, "annotation", *found, name)
+    every = [
+        Column(name, "annotation", *found, each)
+        for each, schema in annotations.items()
+        if (found := column_path(schema, name))
+    ]
+    if len(every) > 1:
+        known = ", ".join(f"{column.annotation}.{name}" for column in every)
+        raise InputError(f"{where}: {name!r} is a column of several annotations; name one of {known}")
+    return every[0] if every else None
+
+
+def column_path(schema: pa.Schema, name: str) -> tuple[tuple[str, ...], Field] | None:
+    """Return the names that lead to a column or to a field of a structure, and the column's field; None if there is
+    none.
+    """
+    if name in schema.names:
+        return (name,), schema.field(name)
+    for end in (at for at, character in enumerate(name) if character == "."):
+        first, path = name[:end], name[end + 1 :].split(".")
+        if first in schema.names and _has_path(schema.field(first).type, path):
+            return (first, *path), schema.field(first)
+    return None
 
 
 def value_type(kind: pa.DataType, path: Sequence[str]) -> pa.DataType:
