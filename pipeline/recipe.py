@@ -69,11 +69,13 @@ def run_all(  # noqa: PLR0913 - the options of the command
     from thresher.pipeline.crawls.seed import seed_file
     from thresher.pipeline.fleet.crawl_command import crawl
     from thresher.pipeline.steps import export_directory
+    from thresher.pipeline.steps.records.rule_probe import require_confinable
     from thresher.shards.tokenizer import load_tokenizer_file
 
     _ = project.config.contact  # raises if none is set
     blocklist.put_blocklist(project.store, project.directory, project.config.filters.blocklist)
     process.step(signal_files.stored_filters(project.store, project.directory, project.config.filters))
+    require_confinable(project.config.filters.rules)
     vocabulary = load_tokenizer_file(tokenizer)
     export_directory.check_free(out)
     names = (plan.crawl,)

@@ -35,6 +35,7 @@ from thresher.pipeline.steps.annotations.annotate_step import BATCH, Documents
 from thresher.pipeline.steps.annotations.annotation_tables import AnnotateSummary, annotation_names
 from thresher.pipeline.steps.export_plan import check_texts, chosen_options
 from thresher.pipeline.steps.records import signal_files
+from thresher.pipeline.steps.records.rule_probe import require_confinable
 from thresher.pipeline.steps.records.rule_set import rule_set, rules_of, with_choices
 from thresher.pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set, set_names
 from thresher.pipeline.terminal.progress import stderr_progress
@@ -185,6 +186,7 @@ class Project:
         opened = self._opened
         stored = signal_files.stored_filters(opened.store, opened.directory, opened.config.filters)
         process.step(stored)  # wrong filters are refused before anything is forgotten
+        require_confinable(opened.config.filters.rules)
         for name in chosen if redo else ():
             process.delete_results(self._opened.store, name)
         with self._opened.worker_pool(workers) as pool:

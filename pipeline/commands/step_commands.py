@@ -84,6 +84,7 @@ def process(
     from thresher.pipeline.engine.quarantine import remove_marks
     from thresher.pipeline.open_project import OpenProject
     from thresher.pipeline.steps.process import NAME, delete_results, step
+    from thresher.pipeline.steps.records.rule_probe import require_confinable
     from thresher.pipeline.steps.records.signal_files import stored_filters
     from thresher.pipeline.terminal.progress import stderr_progress
 
@@ -92,6 +93,7 @@ def process(
     chosen = tuple(map(check_name, names)) if follow and names else require_sources(opened, names)
     # An invalid filter configuration must raise before results are deleted.
     step(stored_filters(opened.store, opened.directory, opened.config.filters))
+    require_confinable(opened.config.filters.rules)
     if redo:
         for name in chosen:
             delete_results(opened.store, name)

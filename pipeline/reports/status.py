@@ -1,5 +1,6 @@
 """The status command: the progress of every source, and the state of its frontier."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -117,6 +118,10 @@ def _source_lines(source: Mapping[str, Any]) -> Iterator[str]:
             f"{host} pauses, because {describe_with_code(LOGIN_ENDED)}, and then run `thresher frontier resume "
             f"{source['name']} {host}`"
         )
+    for name, found in source["annotations"].items():
+        left = source["parts"] - found["parts"]
+        rest = f"; {left:,} of {source['parts']:,} parts have none yet" if left > 0 else ""
+        yield f"annotation {name}: {found['annotated']:,} of {found['documents']:,} documents{rest}"
     if source["unlogged"]:
         yield f"{source['unlogged']:,} settled pages are missing in the log of the crawl; run `thresher verify`"
 
@@ -228,6 +233,15 @@ def _mebi(size: int) -> str:
     return f"{size / 2**20:,.1f}"
 
 
+def _annotations(project: OpenProject, source: str) -> dict[str, dict[str, int]]:
+    """Return the annotated parts of a source by annotation, with the sums of their counts."""
+    found: dict[str, Counter[str]] = {}
+    for part in project.catalog.parts("annotate", source):
+        counts = found.setdefault(part.part.partition("/")[0], Counter(parts=0, documents=0, annotated=0))
+        counts.update({"parts": 1, **part.counts})
+    return {name: dict(counts) for name, counts in found.items()}
+
+
 def _source(project: OpenProject, name: str, frontiers: dict[str, _FrontierState]) -> dict[str, Any]:
     archived = project.catalog.totals("archive", name)
     processed = project.catalog.totals("process", name)
@@ -241,6 +255,8 @@ def _source(project: OpenProject, name: str, frontiers: dict[str, _FrontierState
         "archived": page_records(archived),
         "processed": sum(count for key, count in processed.items() if key.endswith(".documents")),
         "kept": processed.get("keep.documents", 0),
+        "parts": len(project.catalog.parts("process", name)),
+        "annotations": _annotations(project, name),
         "quarantined": sum(1 for _ in project.store.list(f"{DIRECTORY}/process/{name}/")),
         "frontier": None if stats is None else {**asdict(stats), "drained": stats.is_drained},
         "linkless": "" if stats is None else linkless_line(name, stats.outcomes, stats.reasons),

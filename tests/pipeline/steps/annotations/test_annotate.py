@@ -1,11 +1,13 @@
 """`annotate` gives documents what a user's function returns for them, and calls it for nothing twice."""
 
+import io
 import json
 import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
 from tests.pipeline.steps.annotations.annotated_project import (  # noqa: F401 - fixtures
     annotations,
@@ -15,6 +17,11 @@ from tests.pipeline.steps.annotations.annotated_project import (  # noqa: F401 -
     table_bytes,
 )
 from thresher import Conflict, InputError, ThresherError
+from thresher.pipeline.integrity.verify import repair, verify_storage
+from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.reports.status import render, storage_status
+from thresher.pipeline.terminal.progress import SilentProgress
+from thresher.storage.directory_store import DirectoryStore
 
 
 def calls():
@@ -214,3 +221,28 @@ def test_texts_become_documents_of_a_new_source_that_name_their_origin(project):
 def test_a_function_that_writes_no_text_makes_no_documents(project):
     with pytest.raises(InputError, match="--into loud: mine:length returned no column `text`, but a; return"):
         project.annotate("a", function="mine:length", into="loud")
+
+
+def test_the_status_counts_the_documents_of_each_annotation(project):
+    project.annotate("length", function="mine:length")
+    opened = OpenProject.at(project.directory)
+    (source,) = storage_status(opened)["sources"]
+    assert source["annotations"] == {"length": {"parts": 2, "documents": 20, "annotated": 16}}
+    console = Console(width=300, record=True, file=io.StringIO())
+    render({**storage_status(opened), "sources": [{**source, "parts": 3}], "isolation": None}, console)
+    assert "docs: annotation length: 16 of 20 documents; 1 of 3 parts have none yet" in console.export_text()
+
+
+def test_damaged_tables_are_found_and_made_again(project):
+    project.annotate("length", function="mine:length")
+    before = annotations(project, "length")
+    store = DirectoryStore(project.directory / "data")
+    (first, _) = store.list("annotations/length/")
+    path = project.directory / "data" / first
+    path.chmod(0o644)
+    path.write_bytes(b"damaged")
+    found = verify_storage(store, SilentProgress())
+    assert [first in line for line in found.damage] == [True]
+    repair(store, found)
+    project.annotate("length", function="mine:length")
+    assert annotations(project, "length") == before
