@@ -100,7 +100,7 @@ def annotate_command(
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
-    """Give each document values of your own: scores, labels, or texts.
+    """Give documents values of your own: scores, labels, texts.
 
     They come from a function of yours, which the workers call on batches of documents, or from a table. The function
     runs without the walls that confine parsers, because it is your own code.
