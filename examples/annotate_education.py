@@ -9,7 +9,7 @@ documents with it:
     thresher annotate edu docs --with annotate_education:Education --version-of head.npy \
         -a tokenizer=tokenizer.json -a vectors=vectors.npy -a head=head.npy
 
-Each document gets the columns `edu` and `edu_class`, as FineWeb-Edu's `score` and `int_score`.
+Each document gets the columns `edu` and `edu_class`, as FineWeb-Edu has a score and its integer.
 """
 
 import argparse
@@ -45,7 +45,8 @@ class Encoder:
         for row, encoded in zip(rows, self._tokenizer.encode_batch(list(texts)), strict=True):
             if encoded.ids:
                 row[:] = self._vectors[encoded.ids].mean(axis=0, dtype=np.float64)
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        unit: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+        return unit
 
 
 def fit(encoder: Encoder, texts: Sequence[str], scores: Sequence[float]) -> Vectors:
