@@ -303,6 +303,7 @@ class Project:
         *names: str,
         tokenizer: str | Path | None = None,
         formats: Sequence[str] = ("parquet",),
+        columns: str | Iterable[str] = (),
         shard_size: str | None = None,
         eos: str | None = None,
         text: bool = True,
@@ -321,14 +322,15 @@ class Project:
 
         `tokenizer` is a Hugging Face `tokenizer.json`, or `bytes`: each byte is a token. Without one the rows are texts
         and have no token ids. `formats` are any of `tokens`, `parquet`, `jsonl`, `webdataset`, `mds`, `megatron` and
-        `hf`; `tokens` and `megatron` need a tokenizer. `shard_size` is written as `500MB`. `eos` is the token that ends
-        each document: a token, its id, or `none`; the tokenizer's own if it is not given. `text` stores the text of
-        each document. `pack` is the length of packed sequences in tokens, and `packing` one of `best-fit`, `concat` and
-        `none`. `mix` is a TOML file with the proportions of sources (docs/guides/exports.md), and `plot` a picture of
-        it to draw. `verdicts` names the set of verdicts that says which documents are kept; those of `process` if it is
-        empty. `dedup` must cover the same sources and verdicts. `held_out` is the share of the documents that is held
-        out for evaluation, by `domain` or by `url`, and `split` says whether those are exported that are not held out
-        (`train`), or those that are (`held-out`).
+        `hf`; `tokens` and `megatron` need a tokenizer. `columns` are names of further columns of the rows
+        (docs/guides/exports.md), in a list or with commas between them. `shard_size` is written as `500MB`. `eos` is
+        the token that ends each document: a token, its id, or `none`; the tokenizer's own if it is not given. `text`
+        stores the text of each document. `pack` is the length of packed sequences in tokens, and `packing` one of
+        `best-fit`, `concat` and `none`. `mix` is a TOML file with the proportions of sources (docs/guides/exports.md),
+        and `plot` a picture of it to draw. `verdicts` names the set of verdicts that says which documents are kept;
+        those of `process` if it is empty. `dedup` must cover the same sources and verdicts. `held_out` is the share of
+        the documents that is held out for evaluation, by `domain` or by `url`, and `split` says whether those are
+        exported that are not held out (`train`), or those that are (`held-out`).
 
         Parquet shards lie in `out/data` and open in any tool that reads Parquet. Of the result, `documents` and
         `tokens` are counts, the second None without a tokenizer; `shards` has `name`, `bytes`, `sha256`, `documents`
@@ -346,6 +348,7 @@ class Project:
             held_out=held_out,
             held_out_by=held_out_by,
             split=split,
+            columns=columns,
         )
         if tokenizer is None:
             check_texts(options)

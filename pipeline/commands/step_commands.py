@@ -259,6 +259,15 @@ def export(
             help="Write shards of this format; may be given again. The default is parquet.",
         ),
     ] = None,
+    columns: Annotated[
+        str,
+        typer.Option(
+            "--columns",
+            metavar="NAME,...",
+            help="Add these columns to the rows: columns of the table of documents, measurements, columns of the "
+            "inputs, cluster_size (docs/guides/exports.md).",
+        ),
+    ] = "",
     shard_size: Annotated[
         str | None,
         typer.Option(
@@ -351,6 +360,7 @@ def export(
         held_out=held_out,
         held_out_by=held_out_by,
         split=split,
+        columns=columns,
     )
     if tokenizer is None:
         check_texts(options)

@@ -43,6 +43,8 @@ from thresher.shards.formats.shard_rows import schema_body
 from thresher.storage.manifest import Manifest, seal
 from thresher.storage.store import Store
 
+RUNS = "runs@2"
+"""The layout of the working files: an unfinished export with another one begins again."""
 REPORT_FILE = "report.json"
 ATTEMPTS = 2
 """Working files that are damaged while an export runs are made again, and the export goes on."""
@@ -203,7 +205,7 @@ def _make(
     plan: ExportPlan, out: Store, specs: tuple[ShardSpec, ...] | None, pool: WorkerPool, progress: Progress
 ) -> Shards:
     """Make some of the shards, or all. Working files of another selection lie in another directory."""
-    names = [spec.names(plan.packing)[0] for spec in specs or ()]
+    names = [RUNS, *(spec.names(plan.packing)[0] for spec in specs or ())]
     key = hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16]
     sharding_plan = sharding.ShardingPlan(
         storage=plan.storage,
@@ -222,6 +224,7 @@ def _make(
         packing=plan.packing,
         mix=plan.options.mix,
         mix_columns=plan.mix_columns,
+        named=plan.named,
         text_bytes=plan.text_bytes,
         wanted=specs,
     )

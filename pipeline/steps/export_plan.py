@@ -18,6 +18,12 @@ from thresher.core.settings import format_size, parse_size
 from thresher.frontier.urls.scope import registered_domain
 from thresher.pipeline.steps.columns.cluster_sizes import ClusterSizes, cluster_sizes
 from thresher.pipeline.steps.columns.column_values import ColumnTables, column_tables
+from thresher.pipeline.steps.columns.export_columns import (
+    check_column_formats,
+    column_recipe,
+    column_schema,
+    export_columns,
+)
 from thresher.pipeline.steps.columns.known_columns import Column, KnownColumns
 from thresher.pipeline.steps.cuts.cut_results import cut_parts
 from thresher.pipeline.steps.selecting import mix_columns
@@ -70,6 +76,8 @@ class ExportOptions:
     verdict_set: str = ""
     """Name of the set of verdicts; empty for those of `process`."""
     held_out: HeldOut | None = None
+    columns: tuple[str, ...] = ()
+    """Names of further columns of the rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +97,8 @@ class ExportPlan:
     order: Order
     mix_columns: tuple[Column, ...]
     """The columns that the mix names."""
+    named: tuple[Column, ...]
+    """The columns that the user named for the rows."""
     text_bytes: int
 
     @property
@@ -117,12 +127,16 @@ class ExportPlan:
     @property
     def columns(self) -> RowColumns:
         """The columns of a row that is a document."""
-        return RowColumns(has_ids=self.tokenizer is not None, has_text=self.options.with_text)
+        return RowColumns(
+            has_ids=self.tokenizer is not None,
+            has_text=self.options.with_text,
+            chosen=column_schema(self.named),
+        )
 
     @property
     def has_usual_columns(self) -> bool:
         """Whether rows have the columns of tokenized documents and no others."""
-        return self.columns.has_ids
+        return self.columns.has_ids and not self.named
 
     def row_schema(self, kind: Format) -> pa.Schema:
         """Return the columns that the shards of a format have."""
@@ -131,7 +145,7 @@ class ExportPlan:
         return replace(self.columns, has_text=self.columns.has_text and kind.holds_text).document
 
 
-class _Chosen(NamedTuple):
+class Selected(NamedTuple):
     """What decides which documents are kept, and which of their columns are named."""
 
     verdict_set: str
@@ -140,7 +154,7 @@ class _Chosen(NamedTuple):
     held_out: HeldOut | None
 
 
-class _KeptDocuments(NamedTuple):
+class KeptGroups(NamedTuple):
     """What an export reads."""
 
     groups: tuple[DocumentGroup, ...]
@@ -167,12 +181,16 @@ def make_plan(
         check_texts(options)
     eos = None if tokenizer is None else end_token(tokenizer, options.eos)
     (table,) = removed.outputs
-    columns = () if options.mix is None else mix_columns(options.mix, KnownColumns(store, sources))
-    documents = _kept_documents(
-        store, sources, table, _Chosen(options.verdict_set, columns, cut, options.held_out)
+    known = KnownColumns(store, sources)
+    named = export_columns(known, options.columns)
+    columns = () if options.mix is None else mix_columns(options.mix, known)
+    every = tuple(dict.fromkeys((*columns, *named)))
+    documents = kept_groups(
+        store, sources, table, Selected(options.verdict_set, every, cut, options.held_out)
     )
     recipe = {
         **_chosen(tokenizer, options, eos),
+        **({"columns": column_recipe(named)} if named else {}),
         "sources": list(sources),
         "dedup": {**removed.recipe, **({} if cut is None else {"cut": dict(cut.recipe)})},
     }
@@ -191,6 +209,7 @@ def make_plan(
         components=tuple(sources) if options.mix is None else sources_of(options.mix),
         order=Order(rows=documents.rows, seed=SEED),
         mix_columns=columns,
+        named=named,
         text_bytes=documents.text_bytes,
     )
 
@@ -208,6 +227,7 @@ def chosen_options(  # noqa: PLR0913 - the options of the command, which Python 
     held_out: str | float | None,
     held_out_by: HeldOutBy | None,
     split: Split | None,
+    columns: str | Iterable[str],
 ) -> ExportOptions:
     """Return what a user chose for an export. Raise `InputError` if an option is wrong, or does not fit the others."""
     formats = tuple(dict.fromkeys(map(str, formats)))
@@ -224,6 +244,11 @@ def chosen_options(  # noqa: PLR0913 - the options of the command, which Python 
         raise InputError(f"--packing {packing}: give the length of a sequence with --pack")
     if pack is not None:
         check_length(pack)
+    names = tuple(columns.split(",") if isinstance(columns, str) else columns)
+    names = tuple(dict.fromkeys(filter(None, map(str.strip, names))))
+    if not text and "text" in names:
+        raise InputError("--columns text: --no-text leaves the texts out; give one of the two")
+    check_column_formats(names, formats, packed=pack is not None)
     return ExportOptions(
         formats=formats,
         shard_bytes=None if shard_size is None else parse_shard_size(shard_size),
@@ -234,6 +259,7 @@ def chosen_options(  # noqa: PLR0913 - the options of the command, which Python 
         packing=packing or "best-fit",
         verdict_set=verdicts,
         held_out=_held_out(held_out, held_out_by, split),
+        columns=names,
     )
 
 
@@ -309,7 +335,7 @@ def _tables(groups: Sequence[DocumentGroup]) -> Iterator[Input]:
             yield from dict.fromkeys((*read, *part.columns.spans))
 
 
-def _kept_documents(store: Store, sources: Sequence[str], table: Output, chosen: _Chosen) -> _KeptDocuments:
+def kept_groups(store: Store, sources: Sequence[str], table: Output, chosen: Selected) -> KeptGroups:
     """Number the documents that no row of `table`, the removals, names. Raise `CorruptData` if the removals do not fit
     them.
     """
@@ -341,7 +367,7 @@ def _kept_documents(store: Store, sources: Sequence[str], table: Output, chosen:
             f"--held-out {chosen.held_out.share:g}: no document is on the side {chosen.held_out.split!r}; give another "
             "share, or --held-out-by url if the documents are of few domains"
         )
-    return _KeptDocuments(tuple(groups), tuple(rows), text_bytes)
+    return KeptGroups(tuple(groups), tuple(rows), text_bytes)
 
 
 def _close_group(groups: list[DocumentGroup], parts: Sequence[ExportPart], component: int, first: int) -> int:

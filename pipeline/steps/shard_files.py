@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
-from thresher.pipeline.steps.sorted_runs import merged_rows
+from thresher.pipeline.steps.sorted_runs import TOKENS, merged_rows
 from thresher.shards.dataset import ShardFile, SideFile, shard_body
 from thresher.shards.formats.format import RowSize
 from thresher.shards.formats.packing_plan import PLAN_SUFFIX, write_plan
@@ -106,7 +106,7 @@ def _write_shard(
     kind = FORMATS[task.format]
     expected = RowSize()
     if kind.counts_first:
-        counted = (_tokens(rows) for rows in merged_rows(store, runs, task.places, ["tokens"], complete=True))
+        counted = (_tokens(rows) for rows in merged_rows(store, runs, task.places, [TOKENS], complete=True))
         expected = RowSize(rows=len(task.places), tokens=sum(counted))
     in_rows = task.packing is not None and not kind.is_by_source
     has_plan = task.packing is not None and kind.is_by_source and task.packing.kind == "best-fit"
@@ -114,10 +114,10 @@ def _write_shard(
     writer = kind.open(files[:-1] if has_plan else files, schema, task.id_bytes, expected)
     packer = Packer(task.packing) if task.packing is not None and in_rows else None
     lengths = [np.zeros(0, np.int64)]
-    for rows in merged_rows(store, runs, task.places, ["tokens", *task.columns.exact.names], complete=True):
+    for rows in merged_rows(store, runs, task.places, [TOKENS, *task.columns.exact.names], complete=True):
         outcome.add(rows)
         if task.packing is not None and kind.is_by_source:
-            lengths.append(rows["tokens"].to_numpy())
+            lengths.append(rows[TOKENS].to_numpy())
         for each in (rows,) if packer is None else packer.add(rows):
             outcome.data_bytes += data_bytes(each.select(schema.names))
             writer.write(each)
@@ -174,4 +174,4 @@ def _write_files(
 
 
 def _tokens(rows: pa.Table) -> int:
-    return int(pc.sum(rows["tokens"]).as_py() or 0)
+    return int(pc.sum(rows[TOKENS]).as_py() or 0)

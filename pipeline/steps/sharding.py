@@ -94,6 +94,8 @@ class ShardingPlan:
     """None if every document occurs once."""
     mix_columns: tuple[Column, ...]
     """The columns that the mix names."""
+    named: tuple[Column, ...]
+    """The columns that the user named for the rows."""
     text_bytes: int
     """UTF-8 bytes of the texts of all documents, each counted once."""
     wanted: tuple[ShardSpec, ...] | None
@@ -240,7 +242,8 @@ def _tokenize_part(
     *,
     fast: bool,
 ) -> Part:
-    inputs = _spans_of(group)
+    named = NamedColumns(plan.named, tuple(part.columns for part in group.parts))
+    inputs = _inputs_of(group, named)
     mixed = () if mix is None else (mix.selection, mix.encoded)
     return Part(
         name=group.name,
@@ -253,6 +256,7 @@ def _tokenize_part(
             encoding=_encoding(plan, fast=fast),
             layouts=layouts,
             mix=mix,
+            named=named,
         ),
         reads=(*_tokenizer_read(plan), *(each.name for each in mixed if each is not None)),
         writes=tuple(f"runs/{layout.order}/0/{group.name}.parquet" for layout in layouts),
@@ -262,9 +266,7 @@ def _tokenize_part(
 
 def _select_part(plan: ShardingPlan, mix: Mix, group: DocumentGroup, *, fast: bool) -> Part:
     named = NamedColumns(plan.mix_columns, tuple(part.columns for part in group.parts))
-    inputs = tuple(
-        dict.fromkeys((*_spans_of(group), *(span for each in named.tables for span in each.spans)))
-    )
+    inputs = _inputs_of(group, named)
     return Part(
         name=group.name,
         inputs=inputs,
@@ -282,6 +284,12 @@ def _select_part(plan: ShardingPlan, mix: Mix, group: DocumentGroup, *, fast: bo
         ),
         stores={span.name: plan.storage for span in inputs},
     )
+
+
+def _inputs_of(group: DocumentGroup, named: NamedColumns) -> tuple[Input, ...]:
+    """Return the tables that a worker reads: those of the documents first, then those of the named columns."""
+    spans = (span for each in named.tables for span in each.spans) if named.columns else ()
+    return tuple(dict.fromkeys((*_spans_of(group), *spans)))
 
 
 def _spans_of(group: DocumentGroup) -> tuple[Input, ...]:

@@ -25,7 +25,9 @@ GROUP_BYTES = 512 << 10
 """Bytes of a row group before compression: merging 256 runs then holds 128 MB."""
 WINDOW_BYTES = 16 << 20
 """About so many bytes are merged at once."""
-FACTS = [pa.field("place", pa.int64(), nullable=False), pa.field("tokens", pa.int64(), nullable=False)]
+PLACE, TOKENS = " place", " tokens"
+"""Names of the first columns of a run. No column that a user names has such a name, because its spaces are stripped."""
+FACTS = [pa.field(PLACE, pa.int64(), nullable=False), pa.field(TOKENS, pa.int64(), nullable=False)]
 
 
 def run_schema(columns: RowColumns) -> pa.Schema:
@@ -64,7 +66,7 @@ def write_merged(file: BinaryIO, rows: Iterator[pa.Table], schema: pa.Schema) ->
 
 
 def _run_writer(file: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
-    options: dict[str, Any] = {"use_dictionary": ["source", "record_file"], "write_statistics": ["place"]}
+    options: dict[str, Any] = {"use_dictionary": ["source", "record_file"], "write_statistics": [PLACE]}
     return pq.ParquetWriter(
         file, schema, compression="zstd", compression_level=1, write_page_checksum=True, **options
     )
@@ -73,12 +75,12 @@ def _run_writer(file: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
 def merged_rows(
     store: PartStore, names: Sequence[str], places: range, columns: Sequence[str], *, complete: bool
 ) -> Iterator[pa.Table]:
-    """Yield the columns, `place` among them, of the rows at a range of places, in order.
+    """Yield the columns, `PLACE` among them, of the rows at a range of places, in order.
 
     Raise `CorruptData` if a run cannot be read, if a place occurs twice, or if `complete` is set and a place is
     missing.
     """
-    wanted = ["place", *(name for name in columns if name != "place")]
+    wanted = [PLACE, *(name for name in columns if name != PLACE)]
     runs = [_Run(store, name, places, wanted) for name in names]
     window = max(1, WINDOW_BYTES * len(places) // max(sum(run.bytes for run in runs), 1))
     for start in range(places.start, places.stop, window):
@@ -87,11 +89,9 @@ def merged_rows(
         if not found and not complete:
             continue
         table = (
-            pa.concat_tables(found).combine_chunks()
-            if found
-            else pa.table({"place": pa.array([], pa.int64())})
+            pa.concat_tables(found).combine_chunks() if found else pa.table({PLACE: pa.array([], pa.int64())})
         )
-        there = table["place"].to_numpy()
+        there = table[PLACE].to_numpy()
         order = np.argsort(there)
         if (np.diff(there[order]) < 1).any() or (complete and len(there) != stop - start):
             raise CorruptData(
@@ -155,7 +155,7 @@ def _edges(group: Any) -> tuple[int, int]:
 
 
 def _rows_below(table: pa.Table, place: int) -> int:
-    return int(np.searchsorted(table["place"].to_numpy(), place))
+    return int(np.searchsorted(table[PLACE].to_numpy(), place))
 
 
 def _group_edges(sizes: IntArray) -> Iterator[tuple[int, int]]:

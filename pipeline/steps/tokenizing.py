@@ -20,6 +20,7 @@ from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
 from thresher.pipeline.steps.columns.column_values import ColumnTables, column_values, document_fields
+from thresher.pipeline.steps.columns.export_columns import column_schema
 from thresher.pipeline.steps.columns.known_columns import Column
 from thresher.pipeline.steps.records.edited_texts import with_edits
 from thresher.pipeline.steps.sorted_runs import token_counts, write_run
@@ -125,6 +126,8 @@ class TokenizeParameters(NamedTuple):
     layouts: tuple[LayoutTask, ...]
     mix: MixTask | None
     """None if every document occurs once."""
+    named: NamedColumns
+    """The columns that the user named for the rows."""
 
 
 class _Rows(NamedTuple):
@@ -140,7 +143,7 @@ class _Rows(NamedTuple):
 def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
     """Write one run for each layout."""
     task: TokenizeParameters = part.parameters
-    documents = kept_documents(store, part.inputs[: 3 * len(task.kept)], task.kept, COLUMNS)
+    documents = kept_documents(store, part.inputs[: 3 * len(task.kept)], task.kept, COLUMNS, task.named)
     sources = None if task.mix is None else tables.read(store, task.mix.selection, SELECTION)
     rows = (
         _rows(task, documents.num_rows)
@@ -160,7 +163,8 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
     elif task.encoding is not None:
         ids = pa.chunked_array(list(encoded(store, documents["text"], task.encoding)), IDS.field(0).type)
         table = table.add_column(0, IDS.field(0), ids)
-    every = RowColumns(has_ids=task.encoding is not None).exact
+    chosen_columns = column_schema(task.named.columns)
+    every = RowColumns(has_ids=task.encoding is not None, chosen=chosen_columns).exact
     table = table.select(every.names).cast(every).combine_chunks()
     outputs = []
     for name, layout, at, chosen in zip(part.writes, task.layouts, places, wanted, strict=True):
@@ -168,7 +172,7 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
         write = partial(write_run, rows=columns, documents=index[rows.documents[chosen]], places=at[chosen])
         outputs.append(store.write(name, int(chosen.sum()), write))
     used = np.logical_or.reduce(wanted)
-    counts = _sizes(table, index[rows.documents[used]], rows.components[used])
+    counts = _sizes(table, chosen_columns.names, index[rows.documents[used]], rows.components[used])
     return PartOutputs(counts=counts, outputs=tuple(outputs))
 
 
@@ -187,7 +191,10 @@ def _kept_ids(
 def size_of(counts: Mapping[str, int], component: int) -> RowSize:
     """Return the size of a component's rows that a worker counted."""
     return RowSize(
-        **{field: counts.get(f"{component}.{field}", 0) for field in ("rows", "tokens", "text_bytes")}
+        **{
+            field: counts.get(f"{component}.{field}", 0)
+            for field in ("rows", "tokens", "text_bytes", "column_bytes")
+        }
     )
 
 
@@ -273,15 +280,19 @@ def encoded(
         yield pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(ids, pa.int32()))
 
 
-def _sizes(table: pa.Table, documents: IntArray, components: IntArray) -> Mapping[str, int]:
+def _sizes(
+    table: pa.Table, named: Sequence[str], documents: IntArray, components: IntArray
+) -> Mapping[str, int]:
     tokens = token_counts(table)[documents]
     text_bytes = row_bytes(table.select(["text"]))[documents]
+    column_bytes = row_bytes(table.select(named))[documents]
     found = {}
     for component in np.unique(components).tolist():
         mine = components == component
         found[f"{component}.rows"] = int(mine.sum())
         found[f"{component}.tokens"] = int(tokens[mine].sum())
         found[f"{component}.text_bytes"] = int(text_bytes[mine].sum())
+        found[f"{component}.column_bytes"] = int(column_bytes[mine].sum())
     return found
 
 

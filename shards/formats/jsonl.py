@@ -8,6 +8,7 @@ import pyarrow as pa
 import zstandard
 
 from thresher.shards.formats.format import Format, RowSize
+from thresher.shards.formats.plain_values import plain_rows
 from thresher.shards.formats.row_groups import RowGroups
 
 DIGITS = 6
@@ -39,7 +40,7 @@ class JsonlShard:
         self._out.flush(zstandard.FLUSH_FRAME)
 
     def _put(self, group: pa.Table) -> None:
-        self._out.write(self._encoder.encode_lines(group.to_pylist()))
+        self._out.write(self._encoder.encode_lines(plain_rows(group)))
 
 
 def _bytes_of(size: RowSize, _: int) -> int:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from thresher.shards.dataset import ShardFile
 from thresher.shards.formats.format import Format, RowSize
+from thresher.shards.formats.plain_values import plain_table
 
 VERSION = 2
 SHARD_BYTES = 64 << 20
@@ -37,6 +38,7 @@ class MdsShard:
     def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, id_bytes: int, _: RowSize) -> None:
         (self._file,) = files
         self._columns = _columns(schema, id_bytes)
+        self._names = schema.names
         self._config = json.dumps(_config(self._columns), sort_keys=True).encode()
         self._samples = bytearray()
         self._lengths: list[int] = []
@@ -44,7 +46,7 @@ class MdsShard:
     def write(self, rows: pa.Table) -> None:
         """Append rows."""
         for start in range(0, rows.num_rows, ROWS_AT_ONCE):
-            part = rows.slice(start, ROWS_AT_ONCE)
+            part = plain_table(rows.slice(start, ROWS_AT_ONCE).select(self._names))
             columns = [[column.encode(value) for value in part[column.name]] for column in self._columns]
             for sample in zip(*columns, strict=True):
                 sizes = [
@@ -98,6 +100,8 @@ def _columns(schema: pa.Schema, id_bytes: int) -> list[_Column]:
     for field in sorted(schema, key=lambda field: field.name):
         if field.name == "input_ids":
             made.append(_numbers(field.name, f"uint{8 * id_bytes}"))
+        elif field.nullable:
+            made.append(_json(field.name))
         elif field.type == pa.list_(pa.int32()):
             made.append(_numbers(field.name, "int32"))
         elif field.type == pa.string():
@@ -107,8 +111,12 @@ def _columns(schema: pa.Schema, id_bytes: int) -> list[_Column]:
                 _Column(field.name, "int", 8, lambda value: np.int64(value.as_py()).astype("<i8").tobytes())
             )
         else:
-            made.append(_Column(field.name, "json", None, lambda value: msgspec.json.encode(value.as_py())))
+            made.append(_json(field.name))
     return made
+
+
+def _json(name: str) -> _Column:
+    return _Column(name, "json", None, lambda value: msgspec.json.encode(value.as_py()))
 
 
 def _numbers(name: str, kind: str) -> _Column:

@@ -1,6 +1,7 @@
 """`RowGroups`: divide a stream of rows into groups that depend on the rows alone, not on how they arrive."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,23 +48,59 @@ class RowGroups:
 
 def data_bytes(rows: pa.Table) -> int:
     """Return the bytes of rows as Arrow holds them: texts and lists with an offset each, and other values."""
-    widths = [
-        OFFSET_BYTES if pa.types.is_list(kind) or pa.types.is_string(kind) else kind.bit_width // 8
-        for kind in rows.schema.types
-    ]
-    return int(row_bytes(rows).sum()) + rows.num_rows * sum(widths)
+    return int(row_bytes(rows).sum()) + rows.num_rows * sum(map(_width, rows.schema.types))
 
 
 def row_bytes(rows: pa.Table) -> npt.NDArray[np.int64]:
-    """Return the bytes of each row's texts and lists."""
+    """Return the bytes of each row's texts, lists and structures."""
     sizes = np.zeros(rows.num_rows, dtype=np.int64)
     for column in rows.columns:
-        if pa.types.is_list(column.type):
+        if pa.types.is_list(column.type) and _is_flat(column.type.value_type):
             item = INTEGER_BYTES if pa.types.is_integer(column.type.value_type) else TEXT_BYTES
             lengths = pc.list_value_length(column)
         elif pa.types.is_string(column.type):
             item, lengths = 1, pc.binary_length(column)
+        elif pa.types.is_nested(column.type) or _is_binary(column.type):
+            sizes += np.concatenate([np.zeros(0, np.int64), *map(_value_bytes, column.chunks)])
+            continue
         else:
             continue
-        sizes += item * lengths.to_numpy().astype(np.int64)
+        sizes += item * lengths.fill_null(0).to_numpy().astype(np.int64)
     return sizes
+
+
+def _is_flat(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_string(kind)
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+
+
+def _value_bytes(values: Any) -> npt.NDArray[np.int64]:
+    """Return the bytes of each value, those within it included."""
+    kind = values.type
+    if pa.types.is_struct(kind):
+        sizes = np.zeros(len(values), np.int64)
+        for field in values.flatten():
+            sizes += _value_bytes(field)
+        return sizes
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        within = np.concatenate([[0], np.cumsum(_value_bytes(pc.list_flatten(values)))])
+        lengths = pc.list_value_length(values).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        ends = np.cumsum(lengths)
+        bytes_of: npt.NDArray[np.int64] = within[ends] - within[ends - lengths] + OFFSET_BYTES
+        return bytes_of
+    if pa.types.is_string(kind) or _is_binary(kind):
+        lengths = pc.binary_length(values).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        texts: npt.NDArray[np.int64] = lengths + OFFSET_BYTES
+        return texts
+    return np.full(len(values), _width(kind), dtype=np.int64)
+
+
+def _width(kind: Any) -> int:
+    """Return the bytes of a value besides those that `row_bytes` counts."""
+    try:
+        return int(kind.bit_width // 8)
+    except ValueError:  # it has no fixed width
+        return OFFSET_BYTES

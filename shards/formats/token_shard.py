@@ -15,7 +15,7 @@ from thresher.core import CorruptData
 from thresher.shards.formats.checked_file import BLOCK_BYTES, HEADER_BYTES, Header
 from thresher.shards.formats.format import Format, RowSize
 from thresher.shards.formats.parquet import ParquetShard
-from thresher.shards.formats.shard_rows import EXACT_REFERENCE, flat_ids
+from thresher.shards.formats.shard_rows import DOCUMENT_ROW, EXACT_REFERENCE, flat_ids
 from thresher.shards.formats.tokens import FORMAT, MAGIC, TokensWriter, refs_name
 
 if TYPE_CHECKING:
@@ -27,11 +27,13 @@ END_BYTES = 8
 class TokenShard:
     """Writes a shard of tokens and its references."""
 
-    def __init__(self, files: Sequence[BinaryIO], _: pa.Schema, id_bytes: int, size: RowSize) -> None:
+    def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, id_bytes: int, size: RowSize) -> None:
         tokens, references = files
         head = _header(size, id_bytes).to_bytes(MAGIC)
         self._tokens = TokensWriter(cast(BinaryIO, _HeaderFirst(tokens, head)), id_bytes=id_bytes)
-        self._references = ParquetShard((references,), EXACT_REFERENCE, id_bytes, size)
+        known = {*DOCUMENT_ROW.names, *EXACT_REFERENCE.names}
+        columns = pa.schema([*EXACT_REFERENCE, *(field for field in schema if field.name not in known)])
+        self._references = ParquetShard((references,), columns, id_bytes, size)
 
     def write(self, rows: pa.Table) -> None:
         """Append documents."""

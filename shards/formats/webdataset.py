@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from thresher.shards.formats.format import Format, RowSize
+from thresher.shards.formats.plain_values import plain_rows
 
 BLOCK = tarfile.BLOCKSIZE
 ROW_OVERHEAD = 3 * 2 * BLOCK
@@ -37,7 +38,7 @@ class WebDatasetShard:
         plain = [name for name in self._names if name not in {*self._lists, "text"}]
         for start in range(0, table.num_rows, ROWS_AT_ONCE):
             part = table.slice(start, ROWS_AT_ONCE)
-            for at, facts in enumerate(part.select(plain).to_pylist()):
+            for at, facts in enumerate(plain_rows(part.select(plain))):
                 self._row(part, at, facts)
 
     def close(self) -> None:
@@ -70,7 +71,8 @@ def npy(numbers: "np.ndarray[Any, Any]") -> bytes:
 
 
 def _is_numbers(field: "pa.Field[Any]") -> bool:
-    return pa.types.is_list(field.type) and pa.types.is_integer(field.type.value_type)
+    # A column that the user named may hold lists as well, and nulls.
+    return not field.nullable and pa.types.is_list(field.type) and pa.types.is_integer(field.type.value_type)
 
 
 def _bytes_of(size: RowSize, id_bytes: int) -> int:

@@ -112,7 +112,7 @@ def test_formats_a_mix_and_packing_in_one_command(user):
             ("--mix", "weight.toml"),
             "weight: documents have no column 'cluster_sizes'; did you mean 'cluster_size'",
         ),
-        (("--mix", "weight2.toml"), "weight: documents have no column 'title'"),
+        (("--mix", "weight2.toml"), "weight: title holds string, and no numbers"),
         (("--mix", "nothing.toml"), "no kept document belongs to source 'a'"),
         (("--pack", "0"), "--pack 0: give a length from 1"),
         (("--pack", str(10**30)), "give a length from 1 to 4,194,304"),
