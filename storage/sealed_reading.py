@@ -80,9 +80,10 @@ def changed_error(name: str, where: str = "") -> CorruptData:
     """Return the error for an object that is not as it was sealed. It names the object, the damaged place, and what to
     do.
     """
-    is_archive = name.startswith("warc/") and not name.endswith(".cdxj.gz")
+    is_archive = name.startswith(("warc/", "columns/")) and not name.endswith(".cdxj.gz")
+    what = "it" if name.startswith("columns/") else "its damaged records"
     remedy = (
-        "copy it back from a backup, or give up its damaged records with `thresher verify --accept-loss`"
+        f"copy it back from a backup, or give up {what} with `thresher verify --accept-loss`"
         if is_archive
         else "run `thresher verify --repair`, then the step that makes it"
     )

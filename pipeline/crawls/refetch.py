@@ -20,6 +20,7 @@ from thresher.pipeline.crawls import seed, seed_files
 from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.steps import process
 from thresher.storage import tables
+from thresher.storage.archive.open_files import archive_outputs
 from thresher.storage.manifest import Manifest, manifests
 from thresher.storage.store import Store
 from thresher.storage.warc.cdxj import read as read_cdxj
@@ -71,7 +72,7 @@ def truncated_urls(store: Store, source: str) -> Iterator[str]:
     indexes = {
         warc.name: index.name
         for archive in manifests(store, "archive", source)
-        for warc, index in (process.archive_outputs(archive.outputs),)
+        for warc, index in (archive_outputs(archive.outputs),)
     }
     for part in manifests(store, process.NAME, source):
         outputs = {output.name.partition("/")[0]: output for output in part.outputs}

@@ -20,6 +20,7 @@ from typing import BinaryIO, Literal, TypedDict
 
 from thresher.core import Failure, InputError, failure_boundary
 from thresher.pipeline.inputs.inventory import Inventory, InventoryEntry
+from thresher.pipeline.inputs.kept_columns import KeptColumns
 from thresher.pipeline.inputs.locate import InputFile
 from thresher.storage.archive.open_files import STEP_NAME
 from thresher.storage.archive.reseal import read_contents, seal_contents
@@ -111,6 +112,10 @@ class IngestSummary:
     entries: int = 0
     unusable: dict[str, int] = field(default_factory=dict)
     """Skipped records, by reason."""
+    columns: dict[str, str] = field(default_factory=dict)
+    """Columns that are kept beside the records of added files, with their types."""
+    columns_not_kept: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Values of columns that are not kept, by reason and column."""
 
     def add(self, result: IngestResult) -> None:
         """Count the result of one more file."""
@@ -159,6 +164,8 @@ def ingest(
             _seal_small(target, waiting, report)
             raise
         _seal_small(target, waiting, report)
+    summary.columns = target.kept.types
+    summary.columns_not_kept = {reason: dict(by_name) for reason, by_name in target.kept.losses.items()}
     return summary
 
 
@@ -171,6 +178,7 @@ class _Target:
     options: IngestOptions
     inventory: Inventory
     small: SharedArchive
+    kept: KeptColumns = field(default_factory=KeptColumns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +282,7 @@ def _seal_alone(target: _Target, name: str, origin: Origin, kind: InputKind, fil
     counts = Counter(entry.counts if entry and entry.read_options is None else {})
     for manifest in manifests:
         counts.update(manifest.counts)
+        target.kept.add(target.store, manifest)
     target.inventory.put(origin.identity, InventoryEntry(name=origin.name, stem=origin.stem, counts=counts))
     return IngestResult(
         name=name, kind=kind.short_name, status="added" if manifests else "known", counts=counts
@@ -295,7 +304,7 @@ def _seal_small(
             on_result(_refusal(only.file, error))
     elif pending:
         all_counts = [listed.counts for listed in target.small.listed]
-        target.small.seal(target.store)
+        target.kept.add(target.store, target.small.seal(target.store))
         for small, counts in zip(pending, all_counts, strict=True):
             on_result(
                 IngestResult(

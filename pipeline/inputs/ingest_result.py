@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 
 MAX_SINGLE_LINES = 20
 """Up to this many small files or index files get a line each. More share one line."""
+MAX_COLUMNS = 40
+"""Columns that a line names."""
+NOT_KEPT_REASONS: Mapping[str, str] = {
+    "too_long": "more than 1 MiB long",
+    "too_deep": "nested deeper than 32 levels",
+    "duplicate_name": "two columns have the name",
+    "taken_name": "the name is that of the record's offset",
+    "broken_name": "the name is empty, too long or no UTF-8",
+    "too_many_columns": "more than 1,000 columns",
+    "unknown_type": "the type cannot be stored",
+}
 MAX_WAITING = 10_000
 """Number of files that may wait to share one line."""
 
@@ -95,9 +106,24 @@ def _print_summary(source: str, summary: IngestSummary, as_json: bool) -> None:
         f"{source}: {summary.added} files added, {summary.known} known{refused}{indexes}; {summary.records:,} records, "
         f"{summary.entries:,} of them to be processed{_format_unusable(summary.unusable)}"
     )
+    for about in column_lines(summary):
+        echo(about, err=True)
     print_result(as_json, body, line)
     if summary.refused:
         raise typer.Exit(2)
+
+
+def column_lines(summary: IngestSummary) -> list[str]:
+    """Return the lines about the columns of the inputs: which are kept, and what is not kept and why."""
+    lines = []
+    if summary.columns:
+        named = ", ".join(f"{name} ({kind})" for name, kind in list(summary.columns.items())[:MAX_COLUMNS])
+        more = ", ..." if len(summary.columns) > MAX_COLUMNS else ""
+        lines.append(f"{len(summary.columns)} columns kept: {named}{more}")
+    for reason, by_name in summary.columns_not_kept.items():
+        named = ", ".join(f"{name} ({count:,} values)" for name, count in list(by_name.items())[:MAX_COLUMNS])
+        lines.append(f"not kept, {NOT_KEPT_REASONS.get(reason, reason)}: {named}")
+    return lines
 
 
 def selection_line(source: str, selected: "SelectionSummary") -> str:

@@ -15,7 +15,7 @@ from fastwarc.warc import ArchiveIterator
 
 from thresher.core import CorruptData, InputError
 from thresher.pipeline.integrity.revisit_references import RevisitReferences
-from thresher.pipeline.steps.process import archive_outputs
+from thresher.storage.archive.open_files import archive_outputs
 from thresher.storage.inputs.origin import PASSED_OVER
 from thresher.storage.manifest import Manifest, Output
 from thresher.storage.store import Store

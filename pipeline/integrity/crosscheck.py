@@ -25,7 +25,7 @@ from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersPars
 
 from thresher.core import InputError
 from thresher.pipeline.integrity.findings import CrossCheck
-from thresher.pipeline.steps.process import archive_outputs
+from thresher.storage.archive.open_files import archive_outputs
 from thresher.storage.inputs.origin import PASSED_OVER
 from thresher.storage.manifest import Manifest
 from thresher.storage.store import Store

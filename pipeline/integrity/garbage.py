@@ -28,6 +28,7 @@ STEP_OF_DIRECTORY = {
     "annotations": "annotate",
     "dedup": "dedup",
     "commoncrawl": "commoncrawl",
+    "columns": "archive",
 }
 """Step whose parts have outputs in a directory, under the name of the part."""
 JSON = ".json"

@@ -28,11 +28,10 @@ from thresher.pipeline.integrity.findings import CrossCheck, VerifyResult
 from thresher.pipeline.integrity.garbage import collect, unsealed_outputs
 from thresher.pipeline.integrity.revisit_references import RevisitReferences
 from thresher.pipeline.steps.cuts import cut_results
-from thresher.pipeline.steps.process import archive_outputs
 from thresher.pipeline.terminal.progress import Progress
 from thresher.storage import run, storage_id
 from thresher.storage.archive import reseal
-from thresher.storage.archive.open_files import STEP, STEP_NAME, crawls_with_open_files
+from thresher.storage.archive.open_files import STEP, STEP_NAME, archive_outputs, crawls_with_open_files
 from thresher.storage.archive.recovery import recoverable_files
 from thresher.storage.crawllog import log_writer as log
 from thresher.storage.inputs.origin import PASSED_OVER
@@ -154,16 +153,21 @@ def repair(store: Store, found: VerifyResult) -> None:
 def accept_loss(store: Store, found: VerifyResult) -> list[str]:
     """Seal damaged archive files again as they are, and return their names.
 
-    The damaged records count as such from now on, and the process step makes the results of the files again. A file
-    without a single readable record, or a missing one, is not changed.
+    The damaged records count as such from now on, and the process step makes the results of the files again. A damaged
+    table of columns is deleted. A file without a single readable record, or a missing one, is not changed.
     """
     accepted = []
     for manifest in found.archives:
-        warc, _ = archive_outputs(manifest.outputs)
+        warc, index = archive_outputs(manifest.outputs)
         with suppress(InputError, CorruptData):
+            is_damaged = _is_changed(store, warc)
+            for columns in manifest.outputs:
+                if columns not in (warc, index) and _is_changed(store, columns):
+                    store.delete(columns.name)
             reseal.reseal(store, warc.name, manifest.recipe, _passed_over_counts(manifest))
             accepted.append(warc.name)
-            _unseal_parts(store, warc.name)
+            if is_damaged:
+                _unseal_parts(store, warc.name)
     return accepted
 
 
@@ -181,10 +185,10 @@ def delete_damaged_logs(store: Store, found: VerifyResult) -> list[str]:
 
 
 def _kind(manifest: Manifest, changed: list[Output]) -> str:
-    """Return what is damaged: the `archive` file, only its `index`, the `log`, or `made` if it can be made again."""
+    """Return what is damaged: the `archive` file or its columns, its `index`, the `log`, or `made` otherwise."""
     if manifest.step == STEP:
-        warc, _ = archive_outputs(manifest.outputs)
-        return "archive" if warc in changed else "index"
+        _, index = archive_outputs(manifest.outputs)
+        return "index" if changed == [index] else "archive"
     return "log" if manifest.step == log.STEP else "made"
 
 
@@ -239,8 +243,7 @@ def _archive_faults(
     )
     if warc in changed and not any(line.startswith(warc.name) for line in found):
         yield _change(store, warc)
-    if index in changed:
-        yield _change(store, index)
+    yield from (_change(store, output) for output in changed if output is not warc)
     yield from (line for line in found if index not in changed or not line.startswith(index.name))
 
 

@@ -26,8 +26,9 @@ from thresher.pipeline.open_crawl import ask_project
 from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.steps import dedup
 from thresher.pipeline.steps.cuts import cut_results
-from thresher.pipeline.steps.process import NAME, archive_outputs
+from thresher.pipeline.steps.process import NAME
 from thresher.storage import tables
+from thresher.storage.archive.open_files import archive_outputs
 from thresher.storage.crawllog.log_line import LogLine
 from thresher.storage.crawllog.log_reader import has_log, read_in_order
 from thresher.storage.manifest import Manifest, manifests

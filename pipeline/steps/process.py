@@ -21,7 +21,8 @@ from thresher.pipeline.engine.task import ItemTracker, PartOutputs
 from thresher.pipeline.steps.records.process_parameters import ProcessParameters
 from thresher.pipeline.steps.records.rule_set import rule_set, rules_recipe
 from thresher.pipeline.steps.records.stored_signals import file_names, preparation
-from thresher.storage.manifest import Input, Manifest, Output, manifest_name, manifests
+from thresher.storage.archive.open_files import archive_outputs
+from thresher.storage.manifest import Input, Manifest, manifest_name, manifests
 from thresher.storage.store import Store
 from thresher.storage.warc.cdxj import read as read_cdxj
 
@@ -155,13 +156,6 @@ def delete_results(store: Store, source: str) -> None:
     for kind in (f"manifests/{NAME}", SCREENED, *reversed(TABLES), f"quarantine/{NAME}"):
         for name in list(store.list(f"{kind}/{source}/")):
             store.delete(name)
-
-
-def archive_outputs(outputs: tuple[Output, ...]) -> tuple[Output, Output]:
-    """Return the WARC file and its index from the outputs of an archive part."""
-    index = next(output for output in outputs if output.name.endswith(".cdxj.gz"))
-    warc = next(output for output in outputs if output is not index)
-    return warc, index
 
 
 def work(store: PartStore, step: Step, part: Part, tracker: ItemTracker) -> PartOutputs:

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, BinaryIO
 from zipfile import BadZipFile, ZipFile
 
 from thresher.core import CorruptData, InputError, Unavailable
-from thresher.pipeline.steps.process import archive_outputs
 from thresher.pipeline.terminal.progress import Progress
 from thresher.pipeline.wacz.page_texts import PageTexts
 from thresher.pipeline.wacz.wacz_index import read_rows, write_needs, write_run
@@ -40,6 +39,7 @@ from thresher.pipeline.wacz.wacz_split import (
     required_parts,
     requires,
 )
+from thresher.storage.archive.open_files import archive_outputs
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.manifest import Output, manifests, stored_digest
 from thresher.storage.store import Store

@@ -10,11 +10,13 @@ The folder of an archive file is `warc/<crawl>`, that of a file of the crawl's l
 (`storage.crawllog.log_line`).
 
 An archive file is published as three objects, each put once, in this order: the WARC, its CDXJ, its Manifest. A process
-that finds this half done does it again, with the same bytes.
+that finds this half done does it again, with the same bytes. If the file was made of a table, the table's columns are
+put before it (`storage.columns.kept_table`).
 """
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -49,6 +51,13 @@ WRITER_AND_SERIAL = re.compile(r"(.+)-(\d{5,})", re.ASCII)
 OFFSET_DIGITS = segments.DIGITS
 OFFSET = re.compile(rf"\d{{{OFFSET_DIGITS}}}", re.ASCII)
 """The offset in the name of a tail, behind the serial."""
+
+
+def archive_outputs(outputs: Sequence[Output]) -> tuple[Output, Output]:
+    """Return the WARC file and its index from the outputs of an archive part. A table of columns may be the third."""
+    index = next(output for output in outputs if output.name.endswith(INDEX_SUFFIX))
+    warc = next(output for output in outputs if output is not index and output.name.startswith(f"{WARC}/"))
+    return warc, index
 
 
 class OpenFile(Protocol):

@@ -10,8 +10,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import BinaryIO, NamedTuple
 
-from thresher.storage.archive.open_files import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME
+from thresher.storage.archive.open_files import INDEX_SUFFIX, RECIPE, STEP, STEP_NAME, archive_outputs
 from thresher.storage.archive.provenance import read_recipe
+from thresher.storage.columns.kept_names import kept_table_name
 from thresher.storage.manifest import (
     JSON,
     Manifest,
@@ -41,6 +42,8 @@ class ArchiveContents(NamedTuple):
     """The lines of its index."""
     problems: Counter[str]
     """Records by what is wrong with them."""
+    columns: Output | None = None
+    """The table of its inputs' columns, if it has one."""
 
 
 def read_contents(file: BinaryIO, name: str) -> ArchiveContents:
@@ -76,7 +79,11 @@ def seal_contents(
         fingerprint=fingerprint(STEP, recipe, ()),
         recipe=recipe,
         inputs=(),
-        outputs=(replace(warc, rows=found.counts.total()), index),
+        outputs=(
+            replace(warc, rows=found.counts.total()),
+            index,
+            *([found.columns] if found.columns else []),
+        ),
         counts={**found.counts, **passed_over},
     )
     seal(store, manifest)
@@ -99,10 +106,12 @@ def reindex(store: Store, manifest: Manifest) -> Manifest:
     """Make the index of a sealed archive file again and return its Manifest. The file itself must be as it was sealed.
     If the bytes of the index differ from before, the file is sealed again with the new index.
     """
-    (warc,) = (output for output in manifest.outputs if not output.name.endswith(INDEX_SUFFIX))
+    warc, index = archive_outputs(manifest.outputs)
     with store.open(warc.name) as file:
         lines = read_contents(file, warc.name).lines
-    remade = replace(manifest, outputs=(warc, _put_index(store, manifest.part, lines)))
+    remade_index = _put_index(store, manifest.part, lines)
+    outputs = tuple(remade_index if output is index else output for output in manifest.outputs)
+    remade = replace(manifest, outputs=outputs)
     if remade.outputs != manifest.outputs:
         store.delete(manifest_name(STEP_NAME, manifest.part))
         seal(store, remade)
@@ -119,7 +128,7 @@ def reseal(
 ) -> Manifest:
     """Seal the archive file of that name as it is now, and return its Manifest. `recipe` is that of its last seal, if
     that can be read, and `passed_over` that seal's counts of what was left out of the file. If `anew` is false, an
-    existing seal stays. Raise `InputError` if the file is no WARC.
+    existing seal stays. A table of columns beside the file belongs to it. Raise `InputError` if the file is no WARC.
     """
     part = _part(name)
     source, _, own = part.partition("/")
@@ -131,6 +140,10 @@ def reseal(
         recipe = RECIPE if own.startswith(f"{source}-") else {"ingested": name.rpartition("/")[2]}
     if anew:
         store.delete(manifest_name(STEP_NAME, part))
+    if store.exists(kept_table_name(part)):
+        from thresher.storage.columns.kept_table import stored_kept  # noqa: PLC0415 - a crawler reads no table
+
+        found = found._replace(columns=stored_kept(store, part))
     return seal_contents(store, part, warc, found, recipe, passed_over)
 
 

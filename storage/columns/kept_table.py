@@ -4,6 +4,7 @@ It has a row for each record of an input with columns, in the order of the recor
 offset in the archive file, and the input's columns follow under their own names.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,44 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from thresher.core import CorruptData
-from thresher.storage.columns.united_types import cast as cast_values
+from thresher.storage import tables
+from thresher.storage.columns.kept_names import kept_table_name
+from thresher.storage.columns.kept_rows import RECORD_OFFSET
+from thresher.storage.columns.storable_types import is_written
+from thresher.storage.columns.united_types import cast_from, json_field, json_texts
+from thresher.storage.manifest import Output, put_output, stored_digest
 from thresher.storage.sealed_reading import SealedObject, check_sealed
-from thresher.storage.store import Readable
-
-FOLDER = "columns"
-RECORD_OFFSET = "record_offset"
+from thresher.storage.store import Readable, Store
 
 
-def kept_table_name(part: str) -> str:
-    """Return the name of the table of an archive part (`source/stem`)."""
-    return f"{FOLDER}/{part}.parquet"
+def put_kept(store: Store, part: str, table: pa.Table | None) -> Output | None:
+    """Put the table of an archive part that is not sealed yet, before its archive file: a file that lost its seal then
+    has its table beside it. Without a table, delete what an earlier attempt with another input left.
+    """
+    name = kept_table_name(part)
+    if table is None:
+        store.delete(name)
+        return None
+    if not is_written(
+        table
+    ):  # a type can be stored, and one of its values cannot, such as a time of the year 300000
+        for at, field in enumerate(table.schema):
+            if not is_written(table.select([at])):
+                table = table.set_column(at, json_field(field.name), json_texts(table[field.name]))
+    return put_output(store, name, table.num_rows, partial(tables.write, table=table))
+
+
+def stored_kept(store: Store, part: str) -> Output | None:
+    """Return the table that lies beside an archive file without a seal; None if there is none that can be read."""
+    name = kept_table_name(part)
+    if not store.exists(name):
+        return None
+    try:
+        with store.open(name) as file:
+            rows = pq.read_metadata(file).num_rows
+    except (pa.ArrowException, OSError):
+        return None
+    return Output(name=name, bytes=store.size(name), sha256=stored_digest(store, name), rows=rows)
 
 
 def kept_schema(store: Readable, name: str) -> pa.Schema:
@@ -47,23 +75,14 @@ def kept_values(
     try:
         with store.open(sealed.name) as file:
             parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
-            have = parquet.schema_arrow
-            names = [name for name in schema.names if name in have.names]
+            names = [name for name in schema.names if name in parquet.schema_arrow.names]
             groups = _groups(parquet.metadata, offsets)
             rows = parquet.read_row_groups(groups, columns=[RECORD_OFFSET, *names], use_threads=False)
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise _unreadable(sealed.name, error) from error
     at = pc.index_in(pa.array(offsets), value_set=rows[RECORD_OFFSET].combine_chunks())
     found = rows.take(at)
-    return pa.Table.from_arrays(
-        [
-            cast_values(found[field.name], have.field(field.name), field)
-            if field.name in names
-            else pa.chunked_array([pa.nulls(len(offsets), field.type)])
-            for field in schema
-        ],
-        schema=schema,
-    )
+    return pa.Table.from_arrays([cast_from(found, field) for field in schema], schema=schema)
 
 
 def _groups(metadata: Any, offsets: npt.NDArray[np.int64]) -> list[int]:

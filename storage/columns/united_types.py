@@ -8,12 +8,21 @@ import base64
 import json
 from collections.abc import Iterable
 from datetime import date, datetime
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
 Field: TypeAlias = "pa.Field[Any]"
 Values: TypeAlias = "pa.ChunkedArray[Any]"
+
+
+class TypedColumn(NamedTuple):
+    """A column with its type."""
+
+    field: Field
+    values: "pa.Array[Any]"
+
+
 ENCODING: dict[bytes | str, bytes | str] = {"encoding": "json"}
 """Metadata of a column of JSON text."""
 
@@ -68,17 +77,11 @@ def cast(values: Values, have: Field, want: Field) -> Values:
     return values.cast(want.type, safe=not pa.types.is_floating(want.type))
 
 
-def cast_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table with the columns of a united schema; a column that it lacks is null."""
-    return pa.Table.from_arrays(
-        [
-            cast(table[field.name], table.schema.field(field.name), field)
-            if field.name in table.schema.names
-            else pa.chunked_array([pa.nulls(table.num_rows, field.type)])
-            for field in schema
-        ],
-        schema=schema,
-    )
+def cast_from(table: pa.Table, want: Field) -> Values:
+    """Return the column of a table as that of a united schema; it is null if the table lacks it."""
+    if want.name not in table.schema.names:
+        return pa.chunked_array([pa.nulls(table.num_rows, want.type)])
+    return cast(table[want.name], table.schema.field(want.name), want)
 
 
 def json_texts(values: Values) -> Values:
@@ -89,7 +92,22 @@ def json_texts(values: Values) -> Values:
 
 def json_text(value: object) -> str:
     """Return one value as JSON: times in ISO 8601, bytes in Base64."""
-    return json.dumps(value, ensure_ascii=False, default=_plain)
+    text = json.dumps(value, ensure_ascii=False, default=_plain)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate: only its escape is valid
+        return json.dumps(value, default=_plain)
+    return text
+
+
+def type_in_words(field: Field) -> str:
+    """Return the type of a column for people."""
+    return "JSON text" if is_json(field) else str(field.type)
+
+
+def leaves(kind: pa.DataType) -> int:
+    """Return the number of columns that Parquet makes of a type."""
+    return sum(leaves(kind.field(at).type) for at in range(kind.num_fields)) if kind.num_fields else 1
 
 
 def _plain(value: object) -> str:

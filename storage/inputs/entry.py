@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, TypeAlias
 
 from thresher.core import Failure, failure_boundary
+from thresher.storage.columns.row_values import InputColumns
 from thresher.storage.warc.exchange_records import Fact
 from thresher.storage.warc.members import BROKEN, CUT_OFF, NO_RECORD
 from thresher.storage.warc.payload import TOO_LONG
@@ -46,6 +47,8 @@ class InputRecord:
     peer: str = ""
     """IP address of the server that sent it; empty if the input does not say."""
     facts: Mapping[Fact, str] = field(default_factory=dict)
+    columns: InputColumns | None = None
+    """Columns of its row that the record does not hold; None if the input is no table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,8 @@
    names its input too (`from` in WARC-JSON-Metadata).
 3. The hash in the name is the hash of the list. The same inputs in the same order give the same bytes under the same
    name, and two commands that ingest different inputs into one source never write the same name.
-4. An input that is refused, or whose records turn out too large, leaves nothing in the file.
+4. The columns of all tables among the inputs lie in one table (`storage.columns`), with united types.
+5. An input that is refused, or whose records turn out too large, leaves nothing in the file.
 """
 
 import hashlib
@@ -22,10 +23,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import pyarrow as pa
+
 from thresher.core import CorruptData
 from thresher.storage.archive.open_files import STEP_NAME
 from thresher.storage.archive.provenance import read_recipe, warcinfo_member
 from thresher.storage.archive.reseal import ArchiveContents, read_contents, reseal, seal_contents
+from thresher.storage.columns.kept_rows import MAX_BYTES, KeptRows, moved, united_rows
+from thresher.storage.columns.kept_table import put_kept
 from thresher.storage.inputs.entry import InputRecord, Item, UnusableRecord
 from thresher.storage.inputs.origin import PASSED_OVER, Origin, require_good, warc_type, write_record
 from thresher.storage.inputs.volumes import DEFAULT_SIZE, VolumeSize
@@ -78,13 +83,15 @@ class SharedArchive:
     has no room for the temporary file.
     """
 
-    __slots__ = ("_file", "_records", "_size", "_source", "_stack", "listed")
+    __slots__ = ("_file", "_kept", "_records", "_size", "_source", "_stack", "listed")
 
     def __init__(self, source: str, size: VolumeSize = DEFAULT_SIZE) -> None:
         self._source, self._size = source, size
         self._stack = ExitStack()
         self._file = self._stack.enter_context(self._stack.enter_context(spool_file("shared")).open("w+b"))
         self._records = 0
+        self._kept: list[pa.Table] = []
+        """The columns of the inputs that have some, with offsets in the temporary file."""
         self.listed: list[SharedInput] = []
         """The inputs that are not sealed yet, in their order."""
 
@@ -103,6 +110,7 @@ class SharedArchive:
             len(self.listed) >= MAX_INPUTS
             or self._records >= self._size.records
             or self._file.tell() >= self._size.bytes
+            or sum(table.nbytes for table in self._kept) >= MAX_BYTES
         )
 
     def add(self, origin: Origin, items: Iterator[Item]) -> bool:
@@ -140,9 +148,11 @@ class SharedArchive:
         found: list[ArchiveContents] = []
 
         def write(path: Path) -> None:
-            self._write(path, name, recipe, block)
+            head = self._write(path, name, recipe, block)
             with path.open("rb") as file:
-                found.append(read_contents(file, name))
+                contents = read_contents(file, name)
+            kept = united_rows([moved(table, head) for table in self._kept])
+            found.append(contents._replace(columns=put_kept(store, part, kept)))
 
         warc = put_output(store, name, 0, write)
         passed = Counter[str]()
@@ -156,40 +166,46 @@ class SharedArchive:
 
     def clear(self) -> None:
         """Drop the inputs that are not sealed yet."""
-        self.listed = []
+        self.listed, self._kept = [], []
         self._records = 0
         self._truncate(0)
 
     def _append(self, origin: Origin, items: Iterator[Item], begin: int) -> Counter[str] | None:
         counts = Counter[str]()
-        good, bad, first_bad = 0, 0, ""
+        good, bad, first_bad, rows = 0, 0, "", KeptRows()
         for item in items:
             written = write_record(origin, item)
             if isinstance(written, UnusableRecord):
                 counts[f"{PASSED_OVER}{written.reason}"] += 1
                 bad, first_bad = bad + 1, first_bad or written.detail
                 continue
+            assert isinstance(item, InputRecord), "an archive keeps files of its own"
+            rows.add(self._file.tell(), item.columns)
             self._file.write(written)
             good += 1
-            if good > self._size.records or self._file.tell() - begin > LARGEST:
+            if good > self._size.records or self._file.tell() - begin > LARGEST or rows.is_full:
                 return None
-            assert isinstance(item, InputRecord), "an archive keeps files of its own"
             counts[warc_type(item)] += 1
         require_good(origin, good=good, passed=bad, first_bad=first_bad)
         self._records += good
+        if (table := rows.finish()) is not None:
+            self._kept.append(table)
         return counts
 
     def _truncate(self, size: int) -> None:
         self._file.seek(size)
         self._file.truncate()
 
-    def _write(self, path: Path, name: str, recipe: Mapping[str, JSON], block: bytes) -> None:
+    def _write(self, path: Path, name: str, recipe: Mapping[str, JSON], block: bytes) -> int:
+        """Write the file, and return the bytes before its first input."""
         file_name = name.rpartition("/")[2]
         with path.open("wb") as file:
             file.write(warcinfo_member(file_name, source=self._source, date_ms=0, recipe=recipe))
             file.write(gzip_member(input_list_record(file_name, block)))
+            head = file.tell()
             self._file.seek(0)
             shutil.copyfileobj(self._file, file, 1 << 20)
+        return head
 
     def __repr__(self) -> str:
         return f"<{len(self.listed)} small inputs of {self._source}>"

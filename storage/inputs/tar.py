@@ -11,9 +11,11 @@ import json
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, BinaryIO
 
 from thresher.core import Failure, InputError, failure_boundary
+from thresher.storage.columns.row_values import InputColumns
 from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
 from thresher.storage.inputs.table_files.columns import (
     DEFAULT_COLUMNS,
@@ -21,8 +23,10 @@ from thresher.storage.inputs.table_files.columns import (
     HTML_BYTES,
     PLAIN,
     Columns,
+    Keep,
     RowLocation,
     record_of_row,
+    values_of_row,
 )
 from thresher.storage.inputs.text_files import PLAIN_BYTES, document
 from thresher.storage.warc.exchange_records import Fact
@@ -112,8 +116,14 @@ def _sample(sample: Sequence[_Member], name: str, columns: Columns) -> Iterator[
             by_ending.setdefault(member.ending, member)
     source = next((by_ending[ending] for ending in TYPES if ending in by_ending), None)
     fields = _object(by_ending.get(JSON))
+    keep = partial(_values, fields, len(by_ending[JSON].data), source is None) if fields is not None else None
     used = {id(source), id(by_ending[JSON]) if fields is not None else None}
-    found = _entry(source, fields, sample[0].key, name, columns)
+    spot = RowLocation(name=name, place=0, fragment=source.path if source else sample[0].key)
+    found = (
+        record_of_row(fields or {}, columns, spot, keep)
+        if source is None
+        else _entry(source, fields, keep, sample[0].key, spot, columns)
+    )
     if isinstance(found, UnusableRecord) and source is None:
         used = set()
     else:
@@ -126,21 +136,29 @@ def _sample(sample: Sequence[_Member], name: str, columns: Columns) -> Iterator[
 
 
 def _entry(
-    source: _Member | None, fields: Mapping[str, Any] | None, key: str, name: str, columns: Columns
+    source: _Member,
+    fields: Mapping[str, Any] | None,
+    keep: Keep | None,
+    key: str,
+    spot: RowLocation,
+    columns: Columns,
 ) -> InputRecord | UnusableRecord:
-    spot = RowLocation(name=name, place=0, fragment=source.path if source else key)
-    if source is None:
-        return record_of_row(fields or {}, columns, spot)
-    record = document(source.data, TYPES[source.ending], place=0, uri=spot.uri, name=name)
+    """Return the record of a sample whose text or page is a member of its own."""
+    record = document(source.data, TYPES[source.ending], place=0, uri=spot.uri, name=spot.name)
     if not source.data.strip():
         return UnusableRecord(place=0, reason="no_text", detail=f"{source.path}: nothing in it")
-    about = record_of_row({**(fields or {}), "text": "-"}, replace(columns, text="", html=""), spot)
+    about = record_of_row({**(fields or {}), "text": "-"}, replace(columns, text="", html=""), spot, keep)
     if isinstance(about, UnusableRecord):
         return record
     facts: dict[Fact, str] = {"id": key, **about.facts}
     if facts.pop("exact", "") and record.mime == PLAIN:
         facts["exact"], record = EXACT, replace(record, payload=source.data)
-    return replace(record, uri=about.uri, date_ms=about.date_ms, facts=facts)
+    return replace(record, uri=about.uri, date_ms=about.date_ms, facts=facts, columns=about.columns)
+
+
+def _values(fields: Mapping[str, Any], size: int, is_text_in_it: bool, held: frozenset[str]) -> InputColumns:
+    """Return the fields of a sample that its record does not hold; its text may be a member of its own."""
+    return values_of_row(fields, size, held if is_text_in_it else held - {"text"})
 
 
 def _object(member: _Member | None) -> Mapping[str, Any] | None:

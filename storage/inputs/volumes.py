@@ -6,8 +6,9 @@
    the first, and the number after the last), and whether more follow (`rest`). A killed command, run again, continues
    after the last sealed volume.
 3. The same input gives the same bytes: they depend on no clock and on no machine's name.
-4. Records that are passed over are counted by reason, under `passed_over.REASON`.
-5. An input that is refused leaves nothing behind.
+4. The columns of a table lie in a table of the volume (`storage.columns`), one of its outputs.
+5. Records that are passed over are counted by reason, under `passed_over.REASON`.
+6. An input that is refused leaves nothing behind.
 """
 
 import re
@@ -22,6 +23,8 @@ from thresher.core import InputError
 from thresher.storage.archive.open_files import STEP_NAME
 from thresher.storage.archive.provenance import warcinfo_member
 from thresher.storage.archive.reseal import ArchiveContents, read_contents, seal_contents
+from thresher.storage.columns.kept_rows import KeptRows
+from thresher.storage.columns.kept_table import put_kept
 from thresher.storage.inputs.entry import InputRecord, Item, UnusableRecord
 from thresher.storage.inputs.origin import (
     PASSED_OVER,
@@ -130,13 +133,14 @@ class _Volume:
         self.contents: ArchiveContents | None = None
         self._before = before
 
-    def write(self, path: Path, items: _Lookahead, size: VolumeSize) -> None:
-        records, bad = 0, ""
+    def write(self, path: Path, items: _Lookahead, size: VolumeSize, store: Store) -> None:
+        """Write the file, and put the table of its columns."""
+        records, bad, rows = 0, "", KeptRows()
         with path.open("wb") as file:
             date_ms = items.next.date_ms if isinstance(items.next, InputRecord) else 0
             file.write(self._opening(date_ms))
             while items.next is not None and (
-                not records or (records < size.records and file.tell() < size.bytes)
+                not records or (records < size.records and file.tell() < size.bytes and not rows.is_full)
             ):
                 item = items.take()
                 self.end = item.place + 1
@@ -145,6 +149,8 @@ class _Volume:
                     self.passed_over[f"{PASSED_OVER}{written.reason}"] += 1
                     bad = bad or written.detail
                 else:
+                    if isinstance(item, InputRecord):
+                        rows.add(file.tell(), item.columns)
                     file.write(written)
                     records += 1
             self.rest = "none" if items.next is None else "more"
@@ -152,7 +158,8 @@ class _Volume:
             file.write(self._opening(date_ms))
         self._refuse_bad(records, bad)
         with path.open("rb") as file:
-            self.contents = read_contents(file, self.name)
+            contents = read_contents(file, self.name)
+        self.contents = contents._replace(columns=put_kept(store, self.part, rows.finish()))
 
     @property
     def recipe(self) -> dict[str, JSON]:
@@ -178,7 +185,7 @@ class _Volume:
 
 
 def _seal(store: Store, volume: _Volume, items: _Lookahead, size: VolumeSize) -> Manifest:
-    warc = put_output(store, volume.name, 0, partial(volume.write, items=items, size=size))
+    warc = put_output(store, volume.name, 0, partial(volume.write, items=items, size=size, store=store))
     assert volume.contents is not None
     return seal_contents(store, volume.part, warc, volume.contents, volume.recipe, volume.passed_over)
 

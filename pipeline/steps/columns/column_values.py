@@ -14,8 +14,9 @@ from thresher.pipeline.steps.verdicts.removed_documents import column_values as 
 from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart
 from thresher.storage import tables
 from thresher.storage.archive.open_files import STEP_NAME
-from thresher.storage.columns.kept_table import kept_table_name, kept_values
-from thresher.storage.columns.united_types import cast_table
+from thresher.storage.columns.kept_names import kept_table_name
+from thresher.storage.columns.kept_table import kept_values
+from thresher.storage.columns.united_types import cast_from
 from thresher.storage.manifest import Input, Output, load_manifest, manifest_name
 from thresher.storage.store import Readable, Store
 
@@ -150,8 +151,7 @@ def _annotated(
         return pa.chunked_array([pa.nulls(documents.num_rows, cast("Any", column.type))])
     rows = tables.read(store, table, None)
     rows = rows.take(pc.index_in(documents["id"], value_set=rows["id"].combine_chunks()))
-    values = cast_table(rows, pa.schema([column.field]))
-    return _within(values[column.path[0]], column.path[1:])
+    return _within(cast_from(rows, column.field), column.path[1:])
 
 
 def _within(values: "pa.ChunkedArray[Any]", path: Sequence[str]) -> "pa.ChunkedArray[Any]":

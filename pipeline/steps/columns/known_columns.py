@@ -21,8 +21,10 @@ from thresher.pipeline.steps.annotations.annotation_tables import annotation_sch
 from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
 from thresher.shards.mix import CLUSTER_SIZE, nearest
 from thresher.storage import tables
-from thresher.storage.columns.kept_table import FOLDER, RECORD_OFFSET, kept_schema
-from thresher.storage.columns.united_types import Field, is_json, united_schema
+from thresher.storage.columns.kept_names import FOLDER
+from thresher.storage.columns.kept_rows import RECORD_OFFSET
+from thresher.storage.columns.kept_table import kept_schema
+from thresher.storage.columns.united_types import Field, type_in_words, united_schema
 from thresher.storage.store import Store
 
 INPUT_PREFIX = "input."
@@ -71,7 +73,7 @@ class Column(NamedTuple):
     @property
     def described(self) -> str:
         """Its type in words."""
-        return "JSON text" if is_json(self.field) and len(self.path) == 1 else str(self.type)
+        return type_in_words(self.field if len(self.path) == 1 else pa.field(self.name, self.type))
 
 
 class KnownColumns:

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from thresher.core import Failure, InputError, failure_boundary
+from thresher.storage.columns.row_values import BatchRow
 from thresher.storage.inputs.entry import InputRecord, UnusableRecord, guard
 from thresher.storage.inputs.table_files.columns import (
     DEFAULT_COLUMNS,
@@ -64,7 +65,7 @@ def rows(
     batch: pa.RecordBatch, name: str, begin: int, first: int, columns: Columns
 ) -> Iterator[InputRecord | UnusableRecord]:
     """Yield an item for each row of a batch, from row `first` of the input on. The batch starts at row `begin`."""
-    batch = batch.select(used_columns(batch.schema.names, columns))
+    whole, batch = batch, batch.select(used_columns(batch.schema.names, columns))
     # One value of a dictionary or a run may be as long as a text, and every row may repeat it.
     step = ROWS if all(map(_is_flat, batch.schema.types)) else 1
     for start in range(max(0, first - begin), batch.num_rows, step):
@@ -73,7 +74,8 @@ def rows(
             if isinstance(row, str):
                 yield UnusableRecord(place=number, reason=row, detail=f"{spot.fragment}: {row}")
             else:
-                yield guard(number, spot.fragment, partial(record_of_row, row, columns, spot))
+                keep = partial(BatchRow, whole, number - begin)
+                yield guard(number, spot.fragment, partial(record_of_row, row, columns, spot, keep))
 
 
 def _is_flat(kind: pa.DataType) -> bool:

@@ -15,11 +15,12 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from thresher.core import InputError
 from thresher.core.standards.moment import parse_moment
+from thresher.storage.columns.row_values import InputColumns, RowValues
 from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
 from thresher.storage.warc.exchange_records import EPOCH, Fact, target_uri
 
@@ -66,6 +67,10 @@ CHARACTERS = 250
 """Characters that remain of a fact that is cut: that many fit, whatever characters they are."""
 SECONDS_END = 100_000_000_000
 """A time that is this number or more is in milliseconds: in seconds it would lie in the year 5138."""
+
+
+Keep: TypeAlias = Callable[[frozenset[str]], InputColumns]
+"""Returns the columns of a row except those named, in lower case: the record holds these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +137,17 @@ def used_columns(names: Sequence[str], columns: Columns) -> list[str]:
 
 
 def record_of_row(
-    row: Mapping[str, Any], columns: Columns, spot: RowLocation
+    row: Mapping[str, Any],
+    columns: Columns,
+    spot: RowLocation,
+    keep: Keep | None = None,
 ) -> InputRecord | UnusableRecord:
-    """Return the record of a row; return an `UnusableRecord` if the row has no usable text."""
+    """Return the record of a row; return an `UnusableRecord` if the row has no usable text.
+
+    The record has the columns that `keep` returns.
+    """
     cells = _cells(row)
-    mime, payload = _payload(cells, columns)
+    mime, payload, used = _payload(cells, columns)
     if not payload.strip():
         return UnusableRecord(place=spot.place, reason="no_text", detail=f"{spot.fragment}: no text in it")
     if len(payload) > MAX_PAYLOAD_BYTES:
@@ -149,25 +160,37 @@ def record_of_row(
         return UnusableRecord(
             place=spot.place, reason="not_utf8", detail=f"{spot.fragment}: a text that is not UTF-8"
         )
-    identity = _first(cells, (columns.id.lower(), *IDS) if columns.id else IDS)
-    url = _first(cells, (columns.url.lower(), *URLS) if columns.url else URLS, _written)
-    dumped = _first(cells, DUMPS) != ""
+    id_column, identity = _first(cells, (columns.id.lower(), *IDS) if columns.id else IDS)
+    url_column, url = _first(cells, (columns.url.lower(), *URLS) if columns.url else URLS, _written)
+    address = web_url(url)
+    dumped = _first(cells, DUMPS)[1] != ""
     facts: dict[Fact, str] = {"id": identity} if identity == _short(identity) else {}
     for fact, names in FACT_COLUMNS.items():
         if not (fact == "date" and dumped):
-            facts[fact] = _short(_first(cells, names))
+            facts[fact] = _short(_first(cells, names)[1])
     facts["date"] = _iso(facts.get("date", ""))
     facts["exact"] = EXACT if columns.exact_text and mime == PLAIN else ""
+    held = {used}
+    if address:
+        held.add(url_column)
+    if "id" in facts and cells.get(id_column) in (identity, *_whole(identity)):
+        held.add(id_column)
     return InputRecord(
         place=spot.place,
-        uri=web_url(url) or web_url(identity) or spot.uri,
+        uri=address or web_url(identity) or spot.uri,
         mime=mime,
         payload=payload,
         date_ms=_fetched(
             cells, (*FETCH_TIME_COLUMNS, "date", "metadata.date") if dumped else FETCH_TIME_COLUMNS
         ),
         facts={fact: value for fact, value in {**facts, "from": spot.name, **spot.facts}.items() if value},
+        columns=keep(frozenset(held)) if keep else None,
     )
+
+
+def values_of_row(row: Mapping[str, Any], size: int, held: frozenset[str]) -> RowValues:
+    """Return the columns of a row of Python values that its record does not hold. The row takes `size` bytes."""
+    return RowValues({name: value for name, value in row.items() if name.lower() not in held}, size)
 
 
 def web_url(url: str) -> str:
@@ -216,17 +239,19 @@ def _of_number(value: object) -> int:
     return int(value if value >= SECONDS_END else value * 1000)
 
 
-def _payload(cells: Mapping[str, Any], columns: Columns) -> tuple[str, bytes]:
+def _payload(cells: Mapping[str, Any], columns: Columns) -> tuple[str, bytes, str]:
+    """Return media type and bytes of the text or the page of a row, and the name of its column."""
     texts: tuple[str, ...] = (columns.text.lower(),) if columns.text else () if columns.html else TEXTS
     pages = (columns.html.lower(),) if columns.html else PAGES
     for mime, names in ((PLAIN, texts), (HTML, pages)):
         for name in names:
             value = cells.get(name)
             if isinstance(value, str) and value.strip():
-                return mime, value.encode(errors="surrogatepass") if columns.exact_text else _encoded(value)
+                exact = value.encode(errors="surrogatepass") if columns.exact_text else _encoded(value)
+                return mime, exact, name
             if isinstance(value, bytes) and value.strip():
-                return (HTML_BYTES if mime == HTML else PLAIN), value
-    return PLAIN, b""
+                return (HTML_BYTES if mime == HTML else PLAIN), value, name
+    return PLAIN, b"", ""
 
 
 def _encoded(text: str) -> bytes:
@@ -258,12 +283,18 @@ def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _first(
     cells: Mapping[str, Any], names: tuple[str, ...], read: Callable[[object], str] | None = None
-) -> str:
+) -> tuple[str, str]:
+    """Return the first of the columns that has a text, and the text."""
     for name in names:
         value = cells.get(name)
         if value is not None and (text := (read or _as_text)(value)):
-            return text
-    return ""
+            return name, text
+    return "", ""
+
+
+def _whole(text: str) -> tuple[int, ...]:
+    """Return the integer that is written as `text`, if there is one."""
+    return (int(text),) if text.isdecimal() and len(text) < 20 else ()
 
 
 def _written(value: object) -> str:

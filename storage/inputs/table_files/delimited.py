@@ -1,11 +1,12 @@
 """Read CSV with a header line, quoted by RFC 4180, in UTF-8. The header decides which delimiter the file has."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import BinaryIO
 
 from thresher.core import InputError
+from thresher.storage.columns.row_values import TextCells
 from thresher.storage.inputs.bounded_lines import lines
 from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord, guard
 from thresher.storage.inputs.table_files.columns import (
@@ -58,7 +59,14 @@ def read(
         else:
             spot = RowLocation(name=name, place=place, fragment=f"line={line}")
             cells = dict(zip(names, row, strict=True))
-            yield guard(place, spot.fragment, partial(record_of_row, cells, columns, spot))
+            keep = partial(_cells_beside, cells)
+            yield guard(place, spot.fragment, partial(record_of_row, cells, columns, spot, keep))
+
+
+def _cells_beside(cells: Mapping[str, str], held: frozenset[str]) -> TextCells:
+    """Return the cells that a record does not hold."""
+    rest = {name: cell for name, cell in cells.items() if name.lower() not in held}
+    return TextCells(rest, sum(map(len, rest.values())))
 
 
 def _broken(row: list[str], names: list[str]) -> str:

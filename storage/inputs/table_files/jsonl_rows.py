@@ -14,6 +14,7 @@ from thresher.storage.inputs.table_files.columns import (
     RowLocation,
     record_of_row,
     require_columns,
+    values_of_row,
 )
 
 
@@ -40,7 +41,8 @@ def read(
             yield UnusableRecord(place=place, reason=found.reason, detail=f"line {number}: {found.detail}")
         else:
             spot = RowLocation(name=name, place=place, fragment=f"line={number}")
-            yield guard(place, spot.fragment, partial(record_of_row, found, columns, spot))
+            keep = partial(values_of_row, found, len(line or b""))
+            yield guard(place, spot.fragment, partial(record_of_row, found, columns, spot, keep))
 
 
 class _Broken:

@@ -16,7 +16,6 @@ from thresher.storage.inputs.table_files.columns import (
     DEFAULT_COLUMNS,
     Columns,
     require_columns,
-    used_columns,
 )
 
 READ_AHEAD = 1 << 20
@@ -53,9 +52,8 @@ def _group(
     table: pq.ParquetFile, number: int, name: str, begin: int, first: int, columns: Columns
 ) -> Iterator[InputRecord | UnusableRecord]:
     end, problem = begin + table.metadata.row_group(number).num_rows, "rows are missing"
-    names = used_columns(table.schema_arrow.names, columns)
     try:
-        for batch in table.iter_batches(ROWS, row_groups=[number], columns=names, use_threads=False):
+        for batch in table.iter_batches(ROWS, row_groups=[number], use_threads=False):
             yield from rows(batch, name, begin, first, columns)
             begin += batch.num_rows
     except (pa.ArrowException, OSError, ValueError) as error:
