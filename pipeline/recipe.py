@@ -178,6 +178,7 @@ def annotate(
         score_tables,
     )
 
+    options = replace(options, on_ray=options.on_ray or project.config.project.cluster is not None)
     plan = annotate_options.make_plan(options, project.directory)  # wrong options must raise before the rest
     new_documents.check_source(names, options.into)
     process.require_processed(project.store, names, project.config.filters)

@@ -31,6 +31,7 @@ class AnnotateOptions:
     """Source that gets the texts as new documents; empty for none."""
     workers: int | None = None
     on_ray: bool = False
+    """Whether the workers run on a cluster, as the user or the configuration says."""
     gpus: int = 0
 
     @property
@@ -60,7 +61,6 @@ def make_plan(options: AnnotateOptions, directory: Path) -> AnnotatePlan | Score
                 "--deduplicated": options.documents == "deduplicated",
                 "--verdicts": options.verdict_set,
                 "--into": options.into,
-                "--ray": options.on_ray,
                 "--gpu": options.gpus,
             },
         )

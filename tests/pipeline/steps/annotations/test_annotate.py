@@ -9,10 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from tests.pipeline.steps.annotations.annotated_project import (  # noqa: F401 - fixtures
+from tests.pipeline.steps.annotations.annotated_project import (
     annotations,
-    processed_project,
-    project,
     rows,
     table_bytes,
 )

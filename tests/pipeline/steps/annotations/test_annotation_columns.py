@@ -5,10 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from tests.pipeline.steps.annotations.annotated_project import (  # noqa: F401 - fixtures
-    processed_project,
-    project,
-)
 from thresher import InputError
 from thresher.pipeline.steps.columns.column_values import column_tables, column_values
 from thresher.pipeline.steps.columns.known_columns import KnownColumns

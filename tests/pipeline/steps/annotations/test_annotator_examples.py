@@ -14,11 +14,9 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 from tests.environments import installed
-from tests.pipeline.steps.annotations.annotated_project import (  # noqa: F401 - fixtures
+from tests.pipeline.steps.annotations.annotated_project import (
     TOML,
     annotations,
-    processed_project,
-    project,
     rows,
 )
 from tests.torchenv import environment

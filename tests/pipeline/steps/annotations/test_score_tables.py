@@ -9,10 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.pipeline.steps.annotations.annotated_project import (  # noqa: F401 - fixtures
+from tests.pipeline.steps.annotations.annotated_project import (
     annotations,
-    processed_project,
-    project,
     table_bytes,
 )
 from thresher import Conflict, InputError
