@@ -257,6 +257,21 @@ def export_crawl(
     export_dataset(project, names, out, tokenizer, pool, progress)
 
 
+def deduplicated(
+    project: OpenProject, names: tuple[str, ...], verdict_set: str = ""
+) -> tuple[Manifest, Manifest | None]:
+    """Return the removals that cover the sources, and the run of the cuts if repeated text is cut. Raise `InputError`
+    if a step is missing.
+    """
+    from thresher.pipeline.steps import dedup
+    from thresher.pipeline.steps.cuts import cut_results
+
+    process.require_processed(project.store, names, project.config.filters)
+    config = project.config.dedup
+    removed = dedup.require_run(project.store, names, config, verdict_set)
+    return removed, cut_results.require_run(project.store, names, config, removed, verdict_set)
+
+
 def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     project: OpenProject,
     names: tuple[str, ...],
@@ -269,14 +284,11 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     """Write the kept documents as shards, with the funnel in the same directory; as texts if there is no tokenizer."""
     from thresher.pipeline.funnel import TokenCounts
     from thresher.pipeline.reports import report
-    from thresher.pipeline.steps import dedup, export, export_directory, export_plan
-    from thresher.pipeline.steps.cuts import cut_results
+    from thresher.pipeline.steps import export, export_directory, export_plan
     from thresher.shards.dataset import count_tokens
 
-    process.require_processed(project.store, names, project.config.filters)
     verdict_set = "" if options is None else options.verdict_set
-    removed = dedup.require_run(project.store, names, project.config.dedup, verdict_set)
-    cut = cut_results.require_run(project.store, names, project.config.dedup, removed, verdict_set)
+    removed, cut = deduplicated(project, names, verdict_set)
     plan = export_plan.make_plan(project.store, names, tokenizer, removed, options, cut)
     directory = export.open_directory(plan, out)
     if tokenizer is not None and options is not None and options.eos is None and plan.eos is None:

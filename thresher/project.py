@@ -10,6 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import pyarrow as pa
+
 from thresher.core import InputError
 from thresher.crawler.spiders import SpiderSpec
 from thresher.frontier.urls.scope import ScopeKind
@@ -27,7 +29,7 @@ from thresher.pipeline.inputs.ingest import IngestOptions, IngestSummary, ingest
 from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.reports import report
-from thresher.pipeline.reports.kept_documents import kept_documents
+from thresher.pipeline.reports.kept_documents import exported_documents, kept_documents
 from thresher.pipeline.reports.mix_plot import check_plot, draw_mix
 from thresher.pipeline.steps import process
 from thresher.pipeline.steps.annotations.annotate_options import AnnotateOptions, chosen_sources
@@ -40,10 +42,14 @@ from thresher.pipeline.steps.records.rule_set import rule_set, rules_of, with_ch
 from thresher.pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set, set_names
 from thresher.pipeline.terminal.progress import stderr_progress
 from thresher.shards import Dataset
+from thresher.shards.formats.plain_values import plain_rows
 from thresher.shards.packer import Packings
 from thresher.shards.split_side import HeldOutBy, Split
 from thresher.shards.tokenizer import chosen_tokenizer
 from thresher.storage.inputs.table_files.columns import Columns
+
+BATCH_ROWS = 1024
+"""Rows of a record batch at most."""
 
 
 class Project:
@@ -364,14 +370,32 @@ class Project:
             draw_mix(dataset, Path(plot))
         return dataset
 
-    def documents(self, *names: str, verdicts: str = "") -> Iterator[dict[str, Any]]:
-        """Yield each document that the filters keep, of these sources, of all if none is named; duplicates are among
-        them. Texts are as the rules edited them. `verdicts` names a set of verdicts in place of those of `process`.
+    def documents(
+        self, *names: str, columns: Iterable[str] = (), verdicts: str = "", duplicates: bool = False
+    ) -> Iterator[dict[str, Any]]:
+        """Yield each document that an export of these sources holds, of all if none is named: without duplicates, with
+        its text as the rules edited it and as it was cut. With `duplicates`, yield what the filters keep, before
+        deduplication.
 
         The keys are the columns of the table `documents` (docs/reference/files.md), `url`, `title`, `text` and
-        `language` among them. At most one part, some thousand documents, is in memory at a time.
+        `language` among them, and the `columns` that you name (docs/guides/exports.md). `verdicts` names a set of
+        verdicts in place of those of `process`. At most one part, some thousand documents, is in memory at a time.
+        Raise `InputError` if `dedup` does not cover the sources.
         """
-        return kept_documents(self._opened.store, require_sources(self._opened, list(names)), verdicts)
+        for batch in self.document_batches(*names, columns=columns, verdicts=verdicts, duplicates=duplicates):
+            yield from plain_rows(pa.Table.from_batches([batch]))
+
+    def document_batches(
+        self, *names: str, columns: Iterable[str] = (), verdicts: str = "", duplicates: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the same documents as Arrow record batches, all of one schema."""
+        opened, chosen = self._opened, require_sources(self._opened, list(names))
+        if duplicates:
+            found = kept_documents(opened.store, chosen, columns, verdicts)
+        else:
+            removed, cut = recipe.deduplicated(opened, chosen, verdicts)
+            found = exported_documents(opened.store, chosen, removed, cut, columns, verdicts)
+        return (batch for table in found for batch in table.to_batches(BATCH_ROWS))
 
     def signatures(self, *names: str, verdicts: str = "") -> Iterator[StoredSignature]:
         """Yield the signature of each document that the filters keep, of these sources, of all if none is named.

@@ -33,6 +33,7 @@ from thresher.shards.order import IntArray, Order, within
 from thresher.storage import tables
 from thresher.storage.manifest import Input, Output
 from thresher.storage.sealed_reading import check_sealed, read_sealed
+from thresher.storage.store import Readable
 
 TOKENIZER = "tokenizer.json"
 ENCODE_ROWS = 1024
@@ -217,7 +218,7 @@ def _mixed_rows(selected: pa.Table, mix: MixTask, seed: int) -> _Rows:
 
 
 def kept_documents(
-    store: PartStore,
+    store: Readable,
     inputs: Sequence[Input],
     kept: Sequence[bytes],
     fields: Sequence[str],

@@ -144,7 +144,12 @@ def test_texts_become_shards_without_a_command(tmp_path):
     assert project.process(workers=1).made == 1
     assert project.process(workers=1).already == 1
     assert project.dedup() == {"exact": 1, "url": 0, "near": 0}
-    assert len(list(project.documents())) == 4
+    assert len(list(project.documents(duplicates=True))) == 4
+    assert len(list(project.documents())) == 3
+    (batch,) = project.document_batches("books", columns=["language_score", "cluster_size"])
+    assert sorted(map(str, batch["cluster_size"].to_pylist())) == ["1", "1", "2"]
+    with pytest.raises(thresher.InputError, match="only documents without duplicates have it"):
+        next(project.document_batches(columns=["cluster_size"], duplicates=True))
     assert {document["language"] for document in project.documents("books")} == {"en"}
     dataset = project.export(tmp_path / "out", tokenizer="bytes", workers=1)
     funnel = project.funnel()
@@ -214,7 +219,7 @@ def test_sets_of_verdicts_are_made_and_used_without_a_command(judged_project, tm
     assert project.judge("german", languages=["de"], workers=1).made == 1
     assert project.verdict_sets == ("german", "short")
     assert (kept(project), kept(project, "short"), kept(project, "german")) == (2, 3, 0)
-    assert len(list(project.documents(verdicts="short"))) == 3
+    assert len(list(project.documents(verdicts="short", duplicates=True))) == 3
     assert len(list(project.signatures(verdicts="short"))) == 3
     with pytest.raises(thresher.InputError, match="thresher dedup docs --verdicts short"):
         project.export(tmp_path / "out", verdicts="short")

@@ -24,7 +24,7 @@ from thresher.filters.thresholds import measuring_recipe
 from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
-from thresher.pipeline.funnel import edited_count, funnel_stage, stage_counts
+from thresher.pipeline.funnel import NORMALISED, edited_count, funnel_stage, stage_counts
 from thresher.pipeline.steps.records.measured_rows import measured_rows
 from thresher.pipeline.steps.records.rule_set import RuleSet, rules_of, rules_recipe
 from thresher.pipeline.steps.verdicts.verdict_sets import (
@@ -200,7 +200,9 @@ def _in_order(signatures: pa.Table, ids: Any) -> pa.Table:
 def _unmeasured_counts(
     counts: tuple[tuple[str, int], ...], verdicts: pa.Table, measurements: pa.Table
 ) -> Counter[str]:
-    """Return the counts of the stages that decided records without measurements."""
+    """Return the counts that no verdict changes: those of the stages that decided records without measurements, and
+    that of the normalised texts.
+    """
     measured = np.array(
         pc.is_in(verdicts["id"], value_set=measurements["id"].combine_chunks()).to_pylist(), bool
     )
@@ -211,7 +213,9 @@ def _unmeasured_counts(
         )
         if not is_measured
     }
-    return Counter({key: count for key, count in counts if key.rpartition(".")[0] in stages})
+    return Counter(
+        {key: count for key, count in counts if key == NORMALISED or key.rpartition(".")[0] in stages}
+    )
 
 
 def _input(output: Output) -> Input:

@@ -12,6 +12,7 @@ import zstandard
 
 from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imported by name
     KEPT,
+    PARTS,
     contents,
     dataset_of,
     exported,
@@ -19,6 +20,7 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
     processed,
 )
 from thresher.core import InputError
+from thresher.pipeline.reports.kept_documents import exported_documents
 from thresher.pipeline.steps.export_plan import chosen_options
 
 COLUMNS = ("language", "language_score", "cluster_size", "external_id", "record_length", "url")
@@ -120,6 +122,18 @@ def test_a_lost_shard_with_columns_is_made_again(exported):
     (out / "data" / "shard-00001.parquet").unlink()
     exported(**options)
     assert contents(out) == before
+
+
+def test_python_gets_the_documents_of_an_export_as_arrow_tables(exported, processed):
+    (store, removed), names = processed, ("language_score", "cluster_size", "title")
+    found = list(exported_documents(store, list(PARTS), removed, None, names))
+    assert len({table.schema for table in found}) == 1
+    rows = {row["id"]: row for table in found for row in table.to_pylist()}
+    expected = parquet_rows(exported(tokenizer="none", columns=names))
+    assert len(rows) == len(expected) == KEPT
+    for row in expected:
+        assert row.items() <= rows[row["id"]].items()
+    assert list(rows[row["id"]])[-2:] == ["language_score", "cluster_size"]
 
 
 def test_a_name_that_is_no_column_is_refused_with_the_names_that_are(exported):

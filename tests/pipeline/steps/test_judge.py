@@ -126,7 +126,11 @@ def test_deduplication_exports_and_documents_follow_the_chosen_set(copied, pool)
         plan = export_plan.make_plan(
             copied, ["s"], load_tokenizer_file(None), removed, ExportOptions(verdict_set=name)
         )
-        kept[name] = {row["id"] for row in kept_documents(copied, ["s"], name)}
+        kept[name] = {
+            each
+            for rows in kept_documents(copied, ["s"], verdict_set=name)
+            for each in rows["id"].to_pylist()
+        }
         assert plan.documents == len(kept[name]) - removed.outputs[0].rows
     assert kept[""] < kept["new"]
     with pytest.raises(

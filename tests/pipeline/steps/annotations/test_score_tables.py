@@ -44,7 +44,7 @@ def test_documents_get_the_row_with_their_key(project, key):
 
 
 def test_the_ids_of_documents_are_a_key_and_the_column_may_have_another_name(project):
-    ids = {row["url"]: row["id"] for row in project.documents()}
+    ids = {row["url"]: row["id"] for row in project.documents(duplicates=True)}
     path = write_parquet(
         project.directory / "by_id.parquet", {"doc": [*ids.values()], "n": [*range(len(ids))]}
     )

@@ -84,6 +84,7 @@ def test_exports_have_what_is_left(project, call, tmp_path):
         row for shard in (tmp_path / "out").rglob("*.parquet") for row in pq.read_table(shard).to_pylist()
     ]
     assert {row["url"]: row["text"] for row in rows} == LEFT
+    assert {row["url"]: row["text"] for row in project.documents()} == LEFT
     funnel = json.loads((tmp_path / "out" / "report.json").read_text())
     kept = funnel["stages"][-1]
     assert kept["documents"] == len(LEFT)
@@ -113,7 +114,7 @@ def test_a_document_that_is_too_short_says_so(call):
 def test_every_cut_names_its_witness(project, call):
     (table,) = (project.directory / "data" / "cuts").rglob("*.parquet")
     rows = pq.read_table(table).to_pylist()
-    texts = {row["id"]: row["text"] for row in project.documents("texts")}
+    texts = {row["id"]: row["text"] for row in project.documents("texts", duplicates=True)}
     assert {row["kind"] for row in rows} == {"line", "substring"}
     for row in rows:
         assert row["id"] != row["witness"]
