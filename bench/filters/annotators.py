@@ -10,7 +10,8 @@ Texts of random words are ingested and processed. Then three annotations are mad
 - `killed`: the same, with the command killed (SIGKILL) five times, when 10, 30, 50, 70 and 90 % of the parts are
 sealed, and typed again. Its tables must have the bytes of `edu`.
 
-CPU times are those of the command and its workers, starts included. Prints one JSON line.
+CPU times are those of the command and its workers, starts included. With `--scores N`, a table of N scores is indexed
+and 1,000 documents are looked up in it instead, as `--table` does for each part. Prints one JSON line.
 """
 
 import argparse
@@ -28,6 +29,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
@@ -36,6 +39,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from thresher import Project  # noqa: E402
+from thresher.pipeline.steps.annotations.score_tables import ScorePlan, score_index  # noqa: E402
 
 KILLED_AT = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Shares of the parts that are sealed when the command is killed."""
@@ -73,7 +77,11 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--characters", type=int, default=1500)
+    parser.add_argument("--scores", type=int, default=0)
     args = parser.parse_args()
+    if args.scores:
+        print(json.dumps(look_up(args.scores)))
+        return
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         prepare(directory, args.texts, args.characters)
@@ -124,6 +132,41 @@ def prepare(directory: Path, count: int, characters: int) -> None:
     project = Project(directory)
     project.ingest("docs", directory / "texts.jsonl")
     project.process(workers=2)
+
+
+def look_up(count: int) -> dict[str, float]:
+    """Index a table with so many scores, and look 1,000 documents up."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        table, start = Path(name) / "scores.parquet", "https://example.org/some/path/"
+        schema = pa.schema([("url", pa.string()), ("score", pa.float64())])
+        with pq.ParquetWriter(table, schema) as writer:
+            for first in range(0, count, 100_000):
+                numbers = np.arange(first, min(first + 100_000, count))
+                rows = {
+                    "url": [f"{start}{number}" for number in numbers],
+                    "score": numbers.astype(np.float64),
+                }
+                writer.write_table(pa.table(rows, schema))
+        before, cpu_s = own_memory(), time.process_time()
+        with score_index(ScorePlan(annotation="score", table=table, key="url", column="url")) as index:
+            indexed_s, grown = time.process_time() - cpu_s, own_memory() - before
+            keys = [f"{start}{number}" for number in np.random.default_rng(1).integers(0, count, 1000)]
+            cpu_s = time.process_time()
+            for _ in range(20):
+                index.take(index.find(keys)[1])
+            looked_s = (time.process_time() - cpu_s) / 20
+    return {
+        "scores": count,
+        "index_cpu_s": round(indexed_s, 1),
+        "index_memory_mb": round(grown / 1e6),
+        "look_up_cpu_ms_of_1000": round(1000 * looked_s, 1),
+    }
+
+
+def own_memory() -> int:
+    """Return the bytes of this process that no file holds."""
+    with Path("/proc/self/status").open(encoding="ascii") as lines:
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("RssAnon"))
 
 
 def command(annotation: str, words: tuple[str, ...] | list[str]) -> list[str]:

@@ -121,7 +121,7 @@ class RayWorkerPool:
             self._ray.remote(PartActor)
             .options(
                 num_cpus=1,
-                num_gpus=self._gpus,
+                num_gpus=self._gpus or None,
                 memory=self._memory or None,
                 max_restarts=0,
                 scheduling_strategy="SPREAD",

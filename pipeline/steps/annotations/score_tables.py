@@ -53,6 +53,8 @@ FORMATS = {
 COMPRESSIONS = frozenset({".gz", ".zst", ".bz2"})
 HASHED = 16
 """Bytes of an entry of the index while it is sorted: the hash of a key, and the number of its row."""
+COMPARED = 1 << 20
+"""Hashes that are compared with their neighbours at a time."""
 MAX_SHOWN = 80
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
@@ -180,8 +182,7 @@ class ScoreIndex:
 
     def require_unique(self) -> None:
         """Raise `InputError` if two rows have one key."""
-        twice = np.flatnonzero(self._hashes[1:] == self._hashes[:-1])
-        for at in twice:
+        for at in self._equal_neighbours():
             one, other = self._keys_at(self._rows[at : at + 2])
             if one == other:
                 first, second = sorted(int(row) + 1 for row in self._rows[at : at + 2])
@@ -189,6 +190,12 @@ class ScoreIndex:
                     f"--table: rows {first:,} and {second:,} have the same key {one[:MAX_SHOWN]!r}; keep one row for "
                     "each key"
                 )
+
+    def _equal_neighbours(self) -> Iterator[int]:
+        """Yield the places of hashes that the next one repeats, some at a time: a comparison takes a byte for each."""
+        for first in range(0, len(self._hashes) - 1, COMPARED):
+            some = self._hashes[first : first + COMPARED + 1]
+            yield from (first + np.flatnonzero(some[1:] == some[:-1])).tolist()
 
     def _keys_at(self, rows: Rows) -> list[str]:
         order = np.argsort(rows, kind="stable")

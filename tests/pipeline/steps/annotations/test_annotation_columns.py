@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from thresher import InputError
@@ -111,3 +113,25 @@ def test_a_mix_takes_documents_by_annotations(project, tmp_path):
     mix.write_text(MIX.format(bounds="min = 1").replace("label =", "labels ="))
     with pytest.raises(InputError, match=r"where.labels: documents have no column 'labels'"):
         project.export(tmp_path / "other", mix=mix)
+
+
+def test_an_export_has_annotations_as_columns(project, tmp_path):
+    project.annotate("labels", function="mine:Labels")
+    project.dedup()
+    project.export(tmp_path / "out", formats=("parquet",), columns=("words", "labels.label"), workers=1)
+    (path,) = (tmp_path / "out").rglob("*.parquet")
+    table = pq.read_table(path)
+    assert table.schema.field("words").type == pa.int32()
+    found = {row["id"]: (row["words"], row["labels.label"]) for row in table.to_pylist()}
+    ids, words, labels = values(project, "id", "words", "label")
+    every = {id_: pair for id_, *pair in zip(ids, words, labels, strict=True)}
+    assert found == {id_: tuple(every[id_]) for id_ in found}
+    assert len(found) == sum(word is not None for word in words)
+
+
+def test_new_documents_keep_the_address_of_their_origin_and_the_other_columns_of_the_function(project):
+    project.annotate("shout", function="mine:shout", into="loud")
+    project.process("loud", workers=1)
+    origins, tones = values(project, "origin_url", "tone", sources=("loud",))
+    assert sorted(origins) == ["https://example.org/17"] * 2 + ["https://example.org/7"] * 2
+    assert set(tones) == {"loud"}
