@@ -4,9 +4,8 @@ Such bytes are data, whatever they are: a record that no reader expected costs t
 reader of one record, page or file reads it within `failure_boundary`, and turns a `Failure` into that record's outcome.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from traceback import extract_tb, format_tb
+from types import TracebackType
 from typing import Self
 
 from thresher.core.errors import ThresherError
@@ -58,18 +57,26 @@ def _message(error: Exception) -> str:
         return "it cannot be printed"
 
 
-@contextmanager
-def failure_boundary(step: str) -> Iterator[None]:
+class failure_boundary:  # noqa: N801 - a context manager, written as a class because each record enters it
     """Turn an exception of the body into a `Failure` of that step, unless the bytes cannot be its cause.
 
     The bytes cannot cause errors that Thresher raises on purpose, exhausted memory, and refusals of the operating
     system (an `OSError` with an error number): a run with these cannot go on.
     """
-    try:
-        yield
-    except (ThresherError, Failure, MemoryError):
-        raise
-    except Exception as error:
+
+    __slots__ = ("_step",)
+
+    def __init__(self, step: str) -> None:
+        self._step = step
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not isinstance(error, Exception) or isinstance(error, ThresherError | Failure | MemoryError):
+            return
         if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise Failure.from_exception(step, error) from error
+            return
+        raise Failure.from_exception(self._step, error) from error

@@ -27,6 +27,10 @@ URL_PARTS = re.compile(
 """Scheme, authority, path and query (RFC 3986, appendix B), after the prefix of a mistaken link:
 `http://https://...`.
 """
+PLAIN_URL = re.compile(
+    r"https?://([a-z][a-z0-9-]*+(?:\.[a-z][a-z0-9-]*+)+)((?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*+)*)/?"
+)
+"""A URL in which rules 1 to 4 find nothing but a leading `www.` and a last slash."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
 MAX_PORT = 65_535
 WWW_PREFIX = re.compile(r"www[0-9]*\.")
@@ -59,6 +63,11 @@ def surt(url: str) -> str:
 
     Raise `ValueError` if the port is no number from 0 to 65535.
     """
+    if plain := PLAIN_URL.fullmatch(url):
+        host, path = plain.groups()
+        if www := WWW_PREFIX.match(host):
+            host = host[www.end() :]
+        return f"{','.join(host.split('.')[::-1])}){path.lower() or '/'}"
     if not url or url.startswith("filedesc"):  # the address of an ARC file's first record
         return url or "-"
     parts = URL_PARTS.match(url) or URL_PARTS.match(f"http://{url}")

@@ -18,6 +18,7 @@ from typing import BinaryIO, Protocol
 from thresher.core import CorruptData, InputError
 from thresher.storage.manifest import Input, stored_digest
 from thresher.storage.store import Readable
+from thresher.storage.warc.dictionary import FRAME
 from thresher.storage.warc.members import GZIP, ZSTD
 from thresher.storage.warc.records import DAMAGED, ArchivedRecord, read_records
 
@@ -113,5 +114,8 @@ def _digest(found: _Object) -> str:
 
 def _bears_checksums(file: BinaryIO) -> bool:
     file.seek(0)
-    head = file.read(5)
+    head = file.read(8)
+    if head.startswith(FRAME):
+        file.seek(int.from_bytes(head[4:], "little"), io.SEEK_CUR)
+        head = file.read(5)
     return head.startswith(GZIP) or (head.startswith(ZSTD) and bool(head[4:] and head[4] & ZSTD_CHECKSUM))

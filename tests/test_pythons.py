@@ -18,7 +18,7 @@ from thresher.extract.references import unescape
 from thresher.extract.rights import _has_passed
 from thresher.pipeline.crawls.seed_lines import _fields
 from thresher.storage.archive.provenance import warcinfo_member
-from thresher.storage.inputs.table_files.columns import _iso, milliseconds
+from thresher.storage.inputs.table_files.columns import _is_date, milliseconds
 from thresher.storage.warc import cdxj
 from thresher.storage.warc.compression import gzip_member
 from thresher.storage.warc.index_lines import IndexLines
@@ -166,7 +166,7 @@ DECIDED = {
     "dates of sitemaps": lambda _: [
         _parse_date_ms(text) for text in texts(ISO_PIECES) + texts([*DATE_PIECES, " "])
     ],
-    "dates of inputs": lambda _: [(milliseconds(text), _iso(text)) for text in texts([*ISO_PIECES, " "])],
+    "dates of inputs": lambda _: [(milliseconds(text), _is_date(text)) for text in texts([*ISO_PIECES, " "])],
     "dates of rights": lambda _: [
         _has_passed(text, 1 << 40) for text in texts([*ISO_PIECES, *DATE_PIECES, " "])
     ],

@@ -27,12 +27,14 @@ from thresher.storage.archive.reseal import read_contents, seal_contents
 from thresher.storage.inputs import shared_archive
 from thresher.storage.inputs.indexes import IndexFileError
 from thresher.storage.inputs.input_kinds import COMPRESSED, InputKind, detect_kind, input_kinds, read_items
+from thresher.storage.inputs.made_records import DEFAULT_SIZE, VolumeSize
 from thresher.storage.inputs.origin import Origin, passed_over, require_same_reading
 from thresher.storage.inputs.shared_archive import SMALL, SharedArchive
 from thresher.storage.inputs.table_files.columns import DEFAULT_COLUMNS, Columns
-from thresher.storage.inputs.volumes import DEFAULT_SIZE, VolumeSize, ingest_volumes
+from thresher.storage.inputs.volumes import ingest_volumes
 from thresher.storage.manifest import JSON, Manifest, digest, load_manifest, manifest_name, put_output
 from thresher.storage.store import Store
+from thresher.storage.warc.dictionary import FRAME
 from thresher.storage.warc.members import LZ4, PLAIN, ZSTD
 from thresher.storage.warc.records import DAMAGED, MANY_RECORDS, page_records
 
@@ -332,6 +334,8 @@ def _seal_copy(store: Store, source: str, name: str, path: Path, identity: str) 
     part = _free_part_name(store, source, name)
     with path.open("rb") as file:
         head = file.read(8)
+        if head.startswith(FRAME):  # few tools read a dictionary, and one member per record all of them
+            return None
         suffix = next((end for mark, end in SUFFIXES.items() if head.startswith(mark)), ".warc.gz")
         warc = f"warc/{part}{suffix}"
         try:

@@ -6,25 +6,23 @@ length gives a record of the same length.
 """
 
 import json
-import zlib
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from thresher.storage.manifest import JSON
+from thresher.storage.warc.compression import Compression, stored_member
 from thresher.storage.warc.dropped import WARC_FIELDS
 from thresher.storage.warc.exchange_records import warcinfo
 from thresher.storage.warc.records import read_records
 
 FIELD = "thresher-recipe"
 CONFORMS_TO = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
-_STORED, _GZIP = 0, 31
-"""zlib's level without compression, at which the length of the output depends only on the length of the input; and the
-window bits of gzip.
-"""
 
 
-def warcinfo_member(name: str, *, source: str, date_ms: int, recipe: Mapping[str, JSON]) -> bytes:
-    """Return the warcinfo record of the archive file of that name, as a gzip member."""
+def warcinfo_member(
+    name: str, *, source: str, date_ms: int, recipe: Mapping[str, JSON], compression: Compression = "gzip"
+) -> bytes:
+    """Return the warcinfo record of the archive file of that name, as a member."""
     recipe_text = json.dumps(recipe, sort_keys=True, separators=(",", ":")).replace(" ", r"\u0020")
     fields = {
         "software": "thresher",
@@ -33,15 +31,14 @@ def warcinfo_member(name: str, *, source: str, date_ms: int, recipe: Mapping[str
         "isPartOf": source,
         FIELD: recipe_text,
     }
-    packer = zlib.compressobj(_STORED, wbits=_GZIP)
-    return packer.compress(warcinfo(name, date_ms=date_ms, fields=fields)) + packer.flush()
+    return stored_member(warcinfo(name, date_ms=date_ms, fields=fields), compression)
 
 
 def read_recipe(file: BinaryIO, source: str) -> Mapping[str, Any] | None:
     """Return the recipe in the first record of a file of that source; None if it has none, or another program or source
     wrote it.
     """
-    first = next(read_records(file, 0, 1, name=source), None)
+    first = next(read_records(file, name=source), None)
     if first is None or first.mime != WARC_FIELDS:
         return None
     lines = (line.partition(": ") for line in first.payload.decode(errors="replace").split("\r\n"))

@@ -16,12 +16,12 @@ import zstandard
 from isal import isal_zlib
 
 from thresher.core import InputError
+from thresher.storage.warc.dictionary import FRAME, read_dictionary
+from thresher.storage.warc.dictionary import MAX_BYTES as WINDOW
 from thresher.storage.warc.members import BROKEN, CUT_OFF, GZIP, INFLATE_ERROR, MIN_WINDOW, PIECE, ZSTD
 from thresher.storage.warc.members import WINDOW as INPUT_BYTES
 
 BZIP2 = b"BZh"
-WINDOW = 1 << 27
-"""Bytes: the largest window that the `zstd` command accepts without an option (`--long=27`)."""
 ZSTD_INPUT_BYTES = 4 << 10
 """Compressed bytes passed to Zstandard in one call: even the densest data unpack to at most 128 MiB."""
 MAX_RATIO, ALWAYS_ALLOWED_BYTES = 100, 256 << 20
@@ -31,12 +31,6 @@ Archives of pages unpack to 3 to 10 times their size, dumps to 20 times.
 """
 SKIPPED = tuple(bytes([0x50 + number, 0x2A, 0x4D, 0x18]) for number in range(16))
 """First bytes of Zstandard's skippable frames, which hold no data (RFC 8878, section 3.1.2)."""
-DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"
-"""First bytes of the skippable frame that holds the dictionary of all other frames (IIPC, Zstandard compression of
-WARC, section 2.3).
-"""
-DICTIONARY = b"\x37\xa4\x30\xec"
-"""First bytes of a dictionary (RFC 8878, section 5)."""
 
 
 def max_unpacked_bytes(size: int) -> int:
@@ -107,8 +101,10 @@ def decompress(file: BinaryIO, *, name: str) -> DecompressedStream | None:
         pieces = _gunzip(file)
     elif head.startswith(BZIP2):
         pieces = _bunzip2(file)
-    elif head == DICTIONARY_FRAME:
-        pieces = _unzstd(file, _dictionary_decompressor(file, name))
+    elif head == FRAME:
+        engines, first = read_dictionary(file, name)
+        file.seek(first)
+        pieces = _unzstd(file, engines)
     elif head == ZSTD or head in SKIPPED:
         pieces = _unzstd(file, zstandard.ZstdDecompressor(max_window_size=WINDOW))
     return None if pieces is None else DecompressedStream(pieces, name=name, most=most)
@@ -204,18 +200,3 @@ class _Source:
             else:
                 return True
         return False
-
-
-def _dictionary_decompressor(file: BinaryIO, name: str) -> zstandard.ZstdDecompressor:
-    """Read the dictionary at the start of `file` and return the decompressor for the frames that follow it."""
-    head = file.read(8)
-    data = file.read(min(int.from_bytes(head[4:], "little"), WINDOW))
-    try:
-        if data.startswith(ZSTD):
-            data = zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(data).read(WINDOW)
-        if data.startswith(DICTIONARY):
-            dictionary = zstandard.ZstdCompressionDict(data)
-            return zstandard.ZstdDecompressor(dict_data=dictionary, max_window_size=WINDOW)
-    except zstandard.ZstdError:
-        pass
-    raise InputError(f"{name}: the Zstandard dictionary at its beginning is broken; get the file again")

@@ -18,7 +18,6 @@ from typing import BinaryIO, cast
 from thresher.core import Failure, InputError, failure_boundary
 from thresher.storage.inputs import arc, tar, text_files, wacz_input, warc_input
 from thresher.storage.inputs.decompression import (
-    DICTIONARY_FRAME,
     decompress,
     max_unpacked_bytes,
     unpacked_too_large,
@@ -28,6 +27,7 @@ from thresher.storage.inputs.entry import InputRecord, Item, Reader, UnusableRec
 from thresher.storage.inputs.indexes import IndexFileError, index_kind
 from thresher.storage.inputs.table_files import arrow, delimited, jsonl_rows, parquet_rows
 from thresher.storage.inputs.table_files.columns import DEFAULT_COLUMNS, HTML_BYTES, Columns
+from thresher.storage.warc.dictionary import FRAME
 from thresher.storage.warc.members import LZ4
 
 ITEM = 32
@@ -153,7 +153,7 @@ def detect_kind(file: BinaryIO, name: str, known: Mapping[str, InputKind]) -> In
     head = file.read(LOOKED_AT)
     if not head:
         raise InputError(f"{name} is empty; remove it")
-    if head.startswith((LZ4, DICTIONARY_FRAME)):
+    if head.startswith((LZ4, FRAME)):
         return known[WARC]
     unpacked = decompress(file, name=name)
     if unpacked is not None:

@@ -1,15 +1,16 @@
 """`Origin`: an input and the way it is read. Write its records, and decide whether the input is refused."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
-from uuid import NAMESPACE_URL, uuid5
 
 from thresher.core import Failure, InputError, failure_boundary
 from thresher.storage.inputs.entry import HTTP_RESPONSE, CopiedRecord, InputRecord, Item, UnusableRecord
 from thresher.storage.manifest import JSON, recipe_difference
 from thresher.storage.warc.compression import gzip_member
-from thresher.storage.warc.exchange_records import ingested_record
+from thresher.storage.warc.exchange_records import IngestedRecord, ingested_record
 
 MAX_HEAD_LENGTH = 32 << 10
 """Longest head of a record in bytes: FastWARC reads no longer one."""
@@ -47,28 +48,45 @@ def write_record(origin: Origin, item: Item) -> bytes | UnusableRecord:
     """
     if not isinstance(item, InputRecord):
         return item.member if isinstance(item, CopiedRecord) else item
+    made = record_of(origin, item)
+    return made if isinstance(made, UnusableRecord) else gzip_member(made.data)
+
+
+def record_of(origin: Origin, item: InputRecord) -> IngestedRecord | UnusableRecord:
+    """Return the WARC record of an item, uncompressed; return an `UnusableRecord` if it cannot be written."""
     try:
         with failure_boundary("write"):
-            record = ingested_record(
+            made = ingested_record(
                 warc_type(item),
                 item.payload,
                 uri=item.uri,
                 mime=item.mime,
                 date_ms=item.date_ms,
-                record_id=uuid5(NAMESPACE_URL, f"{origin.identity}#{item.place}"),
+                record_id=f"{_id_beginning(origin.identity)}{item.place:012x}",
                 peer=item.peer,
                 facts=item.facts,
             )
     except Failure as failure:
         return UnusableRecord(place=item.place, reason=failure.reason, detail=str(failure))
-    if record.find(b"\r\n\r\n") > MAX_HEAD_LENGTH:
+    if made.data.find(b"\r\n\r\n") > MAX_HEAD_LENGTH:
         return UnusableRecord(place=item.place, reason="head_too_long", detail=item.uri[:200])
-    return gzip_member(record)
+    return made
 
 
 def warc_type(entry: InputRecord) -> Literal["response", "resource"]:
     """Return the WARC type of the record that `entry` becomes."""
     return "response" if entry.mime == HTTP_RESPONSE else "resource"
+
+
+@lru_cache(8)
+def _id_beginning(identity: str) -> str:
+    """Return the beginning of the record ids of an input, 80 bits of its identity; the number of the record follows.
+
+    It is a UUID of version 8 (RFC 9562, section 5.8). A hash of both would be as unique, but no record would share a
+    byte of it with another, so it would be a large part of what a short record takes.
+    """
+    digits = hashlib.sha256(identity.encode()).hexdigest()
+    return f"urn:uuid:{digits[:8]}-{digits[8:12]}-8{digits[12:15]}-8{digits[15:18]}-"
 
 
 def require_good(origin: Origin, *, good: int, passed: int, first_bad: str) -> None:

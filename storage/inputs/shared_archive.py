@@ -32,8 +32,8 @@ from thresher.storage.archive.reseal import ArchiveContents, read_contents, rese
 from thresher.storage.columns.kept_rows import MAX_BYTES, KeptRows, moved, united_rows
 from thresher.storage.columns.kept_table import put_kept
 from thresher.storage.inputs.entry import InputRecord, Item, UnusableRecord
+from thresher.storage.inputs.made_records import DEFAULT_SIZE, VolumeSize
 from thresher.storage.inputs.origin import PASSED_OVER, Origin, require_good, warc_type, write_record
-from thresher.storage.inputs.volumes import DEFAULT_SIZE, VolumeSize
 from thresher.storage.manifest import JSON, Manifest, manifest_name, put_output
 from thresher.storage.spool import spool_file
 from thresher.storage.store import Store

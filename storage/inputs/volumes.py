@@ -1,7 +1,8 @@
 """Write volumes: the WARC files of one input, each sealed when it is full.
 
-1. The volumes are `<stem>-00000.warc.gz` and so on. Each holds a warcinfo record and then one gzip member per record,
-   in the order of the input. Index and Manifest lie beside it, as for any archive file.
+1. The volumes are `<stem>-00000.warc.gz` and so on. Each holds a warcinfo record and then one member per record, in
+   the order of the input. A larger volume of a table is `.warc.zst`, with a dictionary (`made_records.packing_of`).
+   Index and Manifest lie beside it, as for any archive file.
 2. The recipe of a Manifest holds the input of the volume (`origin`), the range of its records (`records`: the number of
    the first, and the number after the last), and whether more follow (`rest`). A killed command, run again, continues
    after the last sealed volume.
@@ -14,43 +15,42 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from thresher.core import InputError
+from thresher.core import InputError, RecordRef
 from thresher.storage.archive.open_files import STEP_NAME
 from thresher.storage.archive.provenance import warcinfo_member
 from thresher.storage.archive.reseal import ArchiveContents, read_contents, seal_contents
 from thresher.storage.columns.kept_rows import KeptRows
 from thresher.storage.columns.kept_table import put_kept
 from thresher.storage.inputs.entry import InputRecord, Item, UnusableRecord
+from thresher.storage.inputs.made_records import (
+    DEFAULT_SIZE,
+    GZIP_PACKING,
+    MadeRecords,
+    VolumeSize,
+    packing_of,
+)
 from thresher.storage.inputs.origin import (
     PASSED_OVER,
     Origin,
     passed_over,
     require_good,
     require_same_reading,
-    write_record,
+    warc_type,
 )
 from thresher.storage.manifest import JSON, Manifest, load_manifest, manifest_name, put_output
 from thresher.storage.store import Store
+from thresher.storage.warc.cdxj import format_ingested
+from thresher.storage.warc.compression import SUFFIXES
+from thresher.storage.warc.exchange_records import IngestedRecord
+from thresher.storage.warc.index_lines import IndexLines
+from thresher.storage.warc.records import mime_of
 
-MAX_RECORDS, MAX_BYTES = 100_000, 256 << 20
 Rest = Literal["more", "none"]
 RANGE = re.compile(r"(\d{12})-(\d{12})", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VolumeSize:
-    """Limits of a volume: it is full when it reaches either. A single record may be larger than `bytes`."""
-
-    records: int = MAX_RECORDS
-    bytes: int = MAX_BYTES
-
-
-DEFAULT_SIZE = VolumeSize()
 
 
 def ingest_volumes(
@@ -70,15 +70,12 @@ def ingest_volumes(
     if volumes and volumes[-1].recipe["rest"] == "none":
         return
     try:
-        first = _end(volumes[-1]) if volumes else 0
-        items = _Lookahead(read(first))
+        items = MadeRecords(origin, read(_end(volumes[-1]) if volumes else 0), size)
         while True:
-            volume = _Volume(source, origin, len(volumes), first, volumes)
-            volumes.append(_seal(store, volume, items, size))
+            volumes.append(_seal(store, _Volume(source, origin, len(volumes), items, volumes)))
             yield volumes[-1]
-            if items.next is None:
+            if not items.is_more:
                 return
-            first = _end(volumes[-1])
     except InputError:
         for manifest in reversed(volumes):
             delete_archive_file(store, manifest)
@@ -108,58 +105,71 @@ def delete_archive_file(store: Store, manifest: Manifest) -> None:
         store.delete(output.name)
 
 
-class _Lookahead:
-    """Items of which the next is known, because a volume records whether anything follows it."""
-
-    def __init__(self, items: Iterator[Item]) -> None:
-        self._items = items
-        self.next = next(items, None)
-
-    def take(self) -> Item:
-        item, self.next = self.next, next(self._items, None)
-        assert item is not None
-        return item
-
-
 class _Volume:
     """A volume that is being written."""
 
-    def __init__(self, source: str, origin: Origin, number: int, first: int, before: list[Manifest]) -> None:
+    def __init__(
+        self, source: str, origin: Origin, number: int, items: MadeRecords, before: list[Manifest]
+    ) -> None:
         self.part = f"{source}/{_stem(origin, number)}"
-        self.name = f"warc/{self.part}.warc.gz"
-        self.origin, self.first, self.end = origin, first, first
+        self.origin, self.first = origin, _end(before[-1]) if before else 0
+        self.end = self.first
         self.rest: Rest = "none"
         self.passed_over: Counter[str] = Counter()
         self.contents: ArchiveContents | None = None
-        self._before = before
+        self._items, self._before = items, before
+        self._packing = packing_of(items.sample()) if origin.rows else GZIP_PACKING
+        self.name = f"warc/{self.part}{SUFFIXES[self._packing.compression]}"
 
-    def write(self, path: Path, items: _Lookahead, size: VolumeSize, store: Store) -> None:
+    def write(self, path: Path, store: Store) -> None:
         """Write the file, and put the table of its columns."""
-        records, bad, rows = 0, "", KeptRows()
+        items, size, pack = self._items, self._items.size, self._packing.pack
+        found = ArchiveContents(counts=Counter(warcinfo=1), lines=IndexLines(), problems=Counter())
+        records, bad, is_indexed, rows = 0, "", True, KeptRows()
         with path.open("wb") as file:
-            date_ms = items.next.date_ms if isinstance(items.next, InputRecord) else 0
-            file.write(self._opening(date_ms))
-            while items.next is not None and (
-                not records or (records < size.records and file.tell() < size.bytes and not rows.is_full)
+            date_ms = items.next_date_ms
+            file.write(self._packing.front)
+            offset = len(self._packing.front) + file.write(self._opening(date_ms))
+            while items.is_more and (
+                not records or (records < size.records and offset < size.bytes and not rows.is_full)
             ):
-                item = items.take()
+                item, made = items.take()
                 self.end = item.place + 1
-                written = write_record(self.origin, item)
-                if isinstance(written, UnusableRecord):
-                    self.passed_over[f"{PASSED_OVER}{written.reason}"] += 1
-                    bad = bad or written.detail
+                if isinstance(made, UnusableRecord):
+                    self.passed_over[f"{PASSED_OVER}{made.reason}"] += 1
+                    bad = bad or made.detail
+                    continue
+                member = pack(made.data) if isinstance(made, IngestedRecord) else made
+                if (
+                    isinstance(made, IngestedRecord)
+                    and isinstance(item, InputRecord)
+                    and warc_type(item) == "resource"
+                ):
+                    found.counts["resource"] += 1
+                    ref = RecordRef(file=self.name, offset=offset, length=len(member), digest=made.digest)
+                    line = format_ingested(
+                        ref,
+                        url=made.uri,
+                        date_ms=item.date_ms,
+                        mime=mime_of(item.mime),
+                        record_id=made.record_id,
+                    )
+                    found.lines.append(line)
                 else:
-                    if isinstance(item, InputRecord):
-                        rows.add(file.tell(), item.columns)
-                    file.write(written)
-                    records += 1
-            self.rest = "none" if items.next is None else "more"
-            file.seek(0)
+                    is_indexed = False
+                if isinstance(item, InputRecord):
+                    rows.add(offset, item.columns)
+                file.write(member)
+                offset += len(member)
+                records += 1
+            self.rest = "more" if items.is_more else "none"
+            file.seek(len(self._packing.front))
             file.write(self._opening(date_ms))
         self._refuse_bad(records, bad)
-        with path.open("rb") as file:
-            contents = read_contents(file, self.name)
-        self.contents = contents._replace(columns=put_kept(store, self.part, rows.finish()))
+        if not is_indexed:
+            with path.open("rb") as file:
+                found = read_contents(file, self.name)
+        self.contents = found._replace(columns=put_kept(store, self.part, rows.finish()))
 
     @property
     def recipe(self) -> dict[str, JSON]:
@@ -173,7 +183,13 @@ class _Volume:
 
     def _opening(self, date_ms: int) -> bytes:
         source, _, name = self.name.removeprefix("warc/").partition("/")
-        return warcinfo_member(name, source=source, date_ms=date_ms, recipe=self.recipe)
+        return warcinfo_member(
+            name,
+            source=source,
+            date_ms=date_ms,
+            recipe=self.recipe,
+            compression=self._packing.compression,
+        )
 
     def _refuse_bad(self, records: int, bad: str) -> None:
         before = Counter[str]()
@@ -184,8 +200,8 @@ class _Volume:
         require_good(self.origin, good=good, passed=passed, first_bad=bad)
 
 
-def _seal(store: Store, volume: _Volume, items: _Lookahead, size: VolumeSize) -> Manifest:
-    warc = put_output(store, volume.name, 0, partial(volume.write, items=items, size=size, store=store))
+def _seal(store: Store, volume: _Volume) -> Manifest:
+    warc = put_output(store, volume.name, 0, partial(volume.write, store=store))
     assert volume.contents is not None
     return seal_contents(store, volume.part, warc, volume.contents, volume.recipe, volume.passed_over)
 

@@ -15,10 +15,11 @@ from typing import Any, BinaryIO, cast
 
 from fastwarc.stream_io import Lz4Reader
 
-from thresher.storage.inputs.decompression import DICTIONARY_FRAME, DecompressedStream, decompress
+from thresher.storage.inputs.decompression import DecompressedStream, decompress
 from thresher.storage.inputs.entry import DAMAGE, MAX_COPIED_BYTES, CopiedRecord, UnusableRecord
 from thresher.storage.inputs.file_slice import FileSlice
 from thresher.storage.warc.compression import gzip_member
+from thresher.storage.warc.dictionary import FRAME
 from thresher.storage.warc.members import (
     BROKEN,
     GZIP,
@@ -58,7 +59,7 @@ def _at(place: int, found: MemberOrProblem) -> CopiedRecord | UnusableRecord:
 def _items(file: BinaryIO, name: str) -> Iterator[MemberOrProblem]:
     file.seek(0)
     head = file.read(8)
-    if head.startswith(DICTIONARY_FRAME):
+    if head.startswith(FRAME):
         unpacked = decompress(file, name=name)
         assert unpacked is not None
         yield from _unpacked(BufferedReader(unpacked), unpacked, name, "in it")

@@ -5,10 +5,12 @@ Every tool reads gzip. Zstandard (`.warc.zst`, a frame a record, by the draft of
 smaller; FastWARC reads it, most others do not yet.
 """
 
+import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Literal, cast, get_args
 
+import xxhash
 import zstandard
 from isal import igzip
 
@@ -28,6 +30,8 @@ what is made again.
 """
 ZSTD_LEVEL = 3
 """Zstandard's own default."""
+MAX_BLOCK = 128 << 10
+"""Bytes of a block of Zstandard at most."""
 SUFFIXES: Mapping[Compression, str] = {"gzip": ".warc.gz", "zstd": ".warc.zst"}
 """The suffix of a file's name for each compression."""
 ARCHIVE_SUFFIXES = (*SUFFIXES.values(), ".warc.lz4", ".warc")
@@ -47,6 +51,26 @@ def gzip_member(record: bytes) -> bytes:
     """
     compressed: bytes = igzip.compress(record, REPEATABLE_LEVEL, mtime=0)
     return compressed
+
+
+def stored_member(record: bytes, compression: Compression) -> bytes:
+    """Return the record as a member that holds its bytes as they are, so that the length of the member depends only on
+    the length of the record.
+    """
+    if compression == "gzip":
+        packer = zlib.compressobj(0, wbits=31)
+        return packer.compress(record) + packer.flush()
+    # RFC 8878, section 3.1.1: a single segment, its size in 4 bytes, a checksum; raw blocks of at most 128 KiB.
+    blocks = [record[at : at + MAX_BLOCK] for at in range(0, len(record), MAX_BLOCK)]
+    headers = [len(block) << 3 | (number == len(blocks)) for number, block in enumerate(blocks, 1)]
+    return b"".join(
+        [
+            b"\x28\xb5\x2f\xfd\xa4",
+            len(record).to_bytes(4, "little"),
+            *(header.to_bytes(3, "little") + block for header, block in zip(headers, blocks, strict=True)),
+            (xxhash.xxh64_intdigest(record) & 0xFFFFFFFF).to_bytes(4, "little"),
+        ]
+    )
 
 
 def compression_of(name: str) -> Compression | None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -49,6 +49,9 @@ PAYLOAD_SHA256 = "WARC-Payload-Digest-SHA256"
 (docs/decisions/0036).
 """
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH_DATE = "1970-01-01T00:00:00.000Z"
+VISIBLE = re.compile(r"[!-;=?-~]*+")
+"""A URL that needs no escape."""
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = tuple(one + other for one in _DIGITS for other in _DIGITS)
 _SHIFTS = range(150, -1, -10)
@@ -170,6 +173,19 @@ def attachment_record(attachment: Attachment, *, record_id: UUID, response_id: U
     return _record(head, attachment.block)
 
 
+class IngestedRecord(NamedTuple):
+    """A record of what an input made elsewhere held."""
+
+    data: bytes
+    """The record, uncompressed."""
+    uri: str
+    """WARC-Target-URI."""
+    digest: str
+    """WARC-Payload-Digest; empty if the record has none."""
+    record_id: str
+    """WARC-Record-ID without its angle brackets."""
+
+
 def ingested_record(  # noqa: PLR0913 - one parameter per field of the record
     kind: Literal["resource", "response"],
     block: bytes,
@@ -177,31 +193,31 @@ def ingested_record(  # noqa: PLR0913 - one parameter per field of the record
     uri: str,
     mime: str,
     date_ms: int,
-    record_id: UUID,
+    record_id: str,
     peer: str = "",
     facts: Mapping[Fact, str],
-) -> bytes:
-    """Return a record of what an input made elsewhere held, uncompressed: a document, or an HTTP response as it was
-    sent.
+) -> IngestedRecord:
+    """Return a record of what an input made elsewhere held: a document, or an HTTP response as it was sent.
 
-    `facts` stand in `WARC-JSON-Metadata`, as browsertrix-crawler and others write it. The date of a record without a
-    time is the epoch, because no clock goes into a file. Raise `InputError` if `mime` is no media type.
+    `record_id` is a URN. `facts` stand in `WARC-JSON-Metadata`, as browsertrix-crawler and others write it. The date of
+    a record without a time is the epoch, because no clock goes into a file. Raise `InputError` if `mime` is no media
+    type.
     """
     if not MIME.fullmatch(mime):
         raise InputError(f"{mime!r} is no media type: give one such as text/html")
-    digest = _entity_digest(block) if kind == "response" else sha1(block)
-    head = [
-        ("WARC-Type", kind),
-        ("WARC-Record-ID", f"<{record_id.urn}>"),
-        ("WARC-Target-URI", target_uri(uri)),
-        ("WARC-Date", warc_date(date_ms)),
-        *_address(peer),
-        *([("WARC-Payload-Digest", digest)] if digest else []),
-        ("WARC-Block-Digest", sha1(block)),
-        *([("WARC-JSON-Metadata", json.dumps(facts))] if facts else []),
-        ("Content-Type", mime),
-    ]
-    return _record(head, block)
+    block_digest = sha1(block)
+    digest = _entity_digest(block) if kind == "response" else block_digest
+    target = target_uri(uri)
+    date = warc_date(date_ms) if date_ms else EPOCH_DATE
+    address = "".join([f"{name}: {value}\r\n" for name, value in _address(peer)])
+    payload = f"WARC-Payload-Digest: {digest}\r\n" if digest else ""
+    about = f"WARC-JSON-Metadata: {json.dumps(facts)}\r\n" if facts else ""
+    head = (
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{record_id}>\r\nWARC-Target-URI: {target}\r\n"
+        f"WARC-Date: {date}\r\n{address}{payload}WARC-Block-Digest: {block_digest}\r\n{about}"
+        f"Content-Type: {mime}\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    return IngestedRecord(b"%b%b\r\n\r\n" % (head.encode(), block), target, digest, record_id)
 
 
 def dropped_record(capture: Capture, dropped: DroppedPage, *, record_id: UUID) -> bytes:
@@ -267,7 +283,7 @@ def target_uri(url: str) -> str:
 
     Angle brackets are encoded too: no URI has them (RFC 3986, section 2), and readers take them for those of WARC/1.0.
     """
-    return quote(url, safe=KEPT_IN_URI, errors="surrogatepass")
+    return url if VISIBLE.fullmatch(url) else quote(url, safe=KEPT_IN_URI, errors="surrogatepass")
 
 
 def warc_date(milliseconds: int) -> str:

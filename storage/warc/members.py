@@ -13,12 +13,15 @@ import re
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from functools import partial
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from fastwarc.stream_io import Lz4Reader, ZstdReader
 from isal import isal_zlib
+from zstandard import ZstdError
 
 from thresher.core import InputError
+from thresher.storage.warc.dictionary import FRAME, read_dictionary
 
 INFLATE_ERROR = cast("type[Exception]", isal_zlib.error)  # its stub calls the class an instance
 WINDOW = 32 << 10
@@ -47,7 +50,6 @@ ZSTD_REPEATED = 1
 OTHERS = {
     b"filedesc:": "it is an ARC file; `thresher ingest` reads it",
     b"PK\x03\x04": "it is a ZIP file; if it is a WACZ, `thresher ingest` reads it",
-    b"\x5d\x2a\x4d\x18": "it begins with a Zstandard dictionary; `thresher ingest` reads it",
     b"BZh": "it is compressed with bzip2; recompress it with gzip, one member a record",
     b"\xfd7zXZ": "it is compressed with xz; recompress it with gzip, one member a record",
 }
@@ -91,29 +93,45 @@ def members(
     record, by which the next one is found behind a damaged one. Raise `InputError` if the file is no WARC.
     """
     size = file.seek(0, io.SEEK_END)
-    file.seek(0)
-    magic, take = _codec(file.read(16), name)
+    codec = _codec(file, name)
     stop = size if end is None else min(end, size)
     most_spent = SPENT_AT_LEAST + SPENT * (stop - first)
-    offset, spent = first, 0
+    offset, spent = max(first, codec.first), 0
     while offset < stop:
         try:
-            data, whole, after = take(file, offset, limit)
+            data, whole, after = codec.take(file, offset, limit)
             problem = None
         except _Damaged as damage:
             problem = str(damage)
             spent += max(0, file.tell() - offset)
-            after = _next_record(file, offset + 1, magic, begin) if spent <= most_spent else size
+            after = _next_record(file, offset + 1, codec, begin) if spent <= most_spent else size
             data, whole = b"", False
         yield Member(offset=offset, length=after - offset, data=data, is_whole=whole, problem=problem)
         offset = after
 
 
-def _codec(head: bytes, name: str) -> tuple[bytes, MemberReader]:
-    takes: dict[bytes, MemberReader] = {GZIP: _gzip, PLAIN: _plain, ZSTD: _zstd, LZ4: _lz4}
-    for magic, take in takes.items():
-        if head.startswith(magic):
-            return magic, take
+class _Codec(NamedTuple):
+    """How the members of a file are compressed."""
+
+    magic: bytes
+    """First bytes of a member."""
+    take: MemberReader
+    unpack_start: Callable[[bytes], bytes]
+    """Returns the first bytes of a record, given the first bytes of its member."""
+    first: int = 0
+    """Offset of the first member."""
+
+
+def _codec(file: BinaryIO, name: str) -> _Codec:
+    file.seek(0)
+    head = file.read(16)
+    if head.startswith(FRAME):
+        engine, first = read_dictionary(file, name)
+        with_dictionary = partial(engine.stream_reader, read_across_frames=False)
+        return _Codec(ZSTD, partial(_zstd, reader=with_dictionary), partial(_start, with_dictionary), first)
+    for codec in CODECS:
+        if head.startswith(codec.magic):
+            return codec
     what = next(
         (what for magic, what in OTHERS.items() if head.startswith(magic)), f"it begins with {head[:8]!r}"
     )
@@ -167,7 +185,9 @@ def _plain(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
     return data, size <= limit, after
 
 
-def _zstd(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
+def _zstd(
+    file: BinaryIO, offset: int, limit: int, reader: Callable[[BinaryIO], Any] = ZstdReader
+) -> MemberBytes:
     """Read a frame by RFC 8878, section 3.1.1: its blocks give their length."""
     file.seek(offset)
     magic, flags = _unpack(file, "<4sB")
@@ -182,7 +202,7 @@ def _zstd(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
         low, high = _unpack(file, "<BH")
         last, kind, size = low & 1, low >> 1 & 3, low >> 3 | high << 5
         file.seek(1 if kind == ZSTD_REPEATED else size, io.SEEK_CUR)
-    return _framed(file, offset, file.tell() + 4 * (flags >> 2 & 1), limit, ZstdReader)
+    return _framed(file, offset, file.tell() + 4 * (flags >> 2 & 1), limit, reader)
 
 
 def _lz4(file: BinaryIO, offset: int, limit: int) -> MemberBytes:
@@ -218,38 +238,53 @@ def _framed(
     try:
         while len(kept) <= limit and (piece := frame.read(min(PIECE, limit + 1 - len(kept)))):
             kept += piece
-    except OSError as error:
+    except (OSError, ZstdError) as error:
         raise _Damaged(BROKEN) from error
     return bytes(kept[:limit]), len(kept) <= limit, after
 
 
-def _next_record(file: BinaryIO, start: int, magic: bytes, begin: re.Pattern[bytes]) -> int:
+def _next_record(file: BinaryIO, start: int, codec: _Codec, begin: re.Pattern[bytes]) -> int:
     """Return the offset at or behind `start` where a record seems to begin; the end of the file if none does."""
     length = MIN_WINDOW
     while True:
         file.seek(start)
         window = file.read(length)
-        at = window.find(magic)
+        at = window.find(codec.magic)
         while at >= 0:
-            if _begins_record(file, start + at, magic, begin):
+            if _begins_record(file, start + at, codec, begin):
                 return start + at
-            at = window.find(magic, at + 1)
+            at = window.find(codec.magic, at + 1)
         if len(window) < length:
             return start + len(window)
-        start += len(window) - len(magic) + 1
+        start += len(window) - len(codec.magic) + 1
         length = min(2 * length, PIECE)
 
 
-def _begins_record(file: BinaryIO, offset: int, magic: bytes, begin: re.Pattern[bytes]) -> bool:
+def _begins_record(file: BinaryIO, offset: int, codec: _Codec, begin: re.Pattern[bytes]) -> bool:
     file.seek(offset - 1)
     before = file.read(1)
     start = file.read(BEGINNING)
+    if codec.magic == PLAIN:
+        return before == b"\n" and begin.match(start) is not None
     try:
-        if magic == PLAIN:
-            return before == b"\n" and begin.match(start) is not None
-        if magic == GZIP:
-            return begin.match(isal_zlib.decompressobj(31).decompress(start, 16)) is not None
-        reader = ZstdReader if magic == ZSTD else Lz4Reader
-        return begin.match(reader(io.BytesIO(start)).read(16)) is not None
-    except (OSError, INFLATE_ERROR):
+        return begin.match(codec.unpack_start(start)) is not None
+    except (OSError, INFLATE_ERROR, ZstdError):
         return False
+
+
+def _start(reader: Callable[[BinaryIO], Any], start: bytes) -> bytes:
+    found: bytes = reader(io.BytesIO(start)).read(16)
+    return found
+
+
+def _gunzip_start(start: bytes) -> bytes:
+    found: bytes = isal_zlib.decompressobj(31).decompress(start, 16)
+    return found
+
+
+CODECS = (
+    _Codec(GZIP, _gzip, _gunzip_start),
+    _Codec(PLAIN, _plain, bytes),
+    _Codec(ZSTD, _zstd, partial(_start, ZstdReader)),
+    _Codec(LZ4, _lz4, partial(_start, Lz4Reader)),
+)

@@ -101,6 +101,16 @@ def test_any_url_has_the_reference_s_key(url):
     assert key_or_none(surt, url) == key_or_none(reference, url)
 
 
+@given(
+    st.from_regex(
+        r"https?://(www[0-9]?\.)?[a-z0-9-]{1,3}(\.[a-z0-9-]{1,3}){0,2}(/[A-Za-z0-9_.~-]{0,4}){0,3}",
+        fullmatch=True,
+    )
+)
+def test_a_plain_url_has_the_key_of_the_rules(url):
+    assert key_or_none(surt, url) == key_or_none(surt, f"{url}#fragment")
+
+
 @given(st.text().map(target_uri))
 def test_a_key_can_stand_in_a_line_of_an_index(url):
     key = key_or_none(surt, url)

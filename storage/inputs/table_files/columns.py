@@ -15,7 +15,8 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, TypeAlias
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from thresher.core import InputError
@@ -55,6 +56,8 @@ FACT_COLUMNS: Mapping[Fact, tuple[str, ...]] = {
 }
 WEB = frozenset({"http://", "https://", "ftp://"})
 NO_BREAKS = dict.fromkeys(map(ord, "\t\n\r"))
+PLAIN_URL = re.compile(r"https?://[A-Za-z0-9.-]++(?:[/?#][!-;=?-~]*+)?")
+"""A web URL as most are: it is taken as it stands."""
 HOST_END = re.compile(r"[/?#\\]")
 MAX_URL_LENGTH = 8192
 """Characters of a URL at most, as written in the head of a record."""
@@ -160,31 +163,70 @@ def record_of_row(
         return UnusableRecord(
             place=spot.place, reason="not_utf8", detail=f"{spot.fragment}: a text that is not UTF-8"
         )
-    id_column, identity = _first(cells, (columns.id.lower(), *IDS) if columns.id else IDS)
-    url_column, url = _first(cells, (columns.url.lower(), *URLS) if columns.url else URLS, _written)
+    there = _columns_there(_known(columns).intersection(cells), columns)
+    id_column, identity = _first(cells, there.ids)
+    url_column, url = _first(cells, there.urls, _written)
     address = web_url(url)
-    dumped = _first(cells, DUMPS)[1] != ""
-    facts: dict[Fact, str] = {"id": identity} if identity == _short(identity) else {}
-    for fact, names in FACT_COLUMNS.items():
-        if not (fact == "date" and dumped):
-            facts[fact] = _short(_first(cells, names)[1])
-    facts["date"] = _iso(facts.get("date", ""))
-    facts["exact"] = EXACT if columns.exact_text and mime == PLAIN else ""
+    dumped = _first(cells, there.dumps)[1] != ""
+    facts: dict[Fact, str] = {"id": identity} if identity and identity == _short(identity) else {}
+    for fact, names in there.facts:
+        if not (fact == "date" and dumped) and (value := _short(_first(cells, names)[1])):
+            facts[fact] = value
+    if "date" in facts and not _is_date(facts["date"]):
+        del facts["date"]
+    if columns.exact_text and mime == PLAIN:
+        facts["exact"] = EXACT
+    facts["from"] = spot.name
     held = {used}
     if address:
         held.add(url_column)
-    if "id" in facts and cells.get(id_column) in (identity, *_whole(identity)):
+    if "id" in facts and (cells[id_column] == identity or cells[id_column] in _whole(identity)):
         held.add(id_column)
     return InputRecord(
         place=spot.place,
         uri=address or web_url(identity) or spot.uri,
         mime=mime,
         payload=payload,
-        date_ms=_fetched(
-            cells, (*FETCH_TIME_COLUMNS, "date", "metadata.date") if dumped else FETCH_TIME_COLUMNS
-        ),
-        facts={fact: value for fact, value in {**facts, "from": spot.name, **spot.facts}.items() if value},
+        date_ms=_fetched(cells, there.dumped if dumped else there.fetched),
+        facts={**facts, **spot.facts} if spot.facts else facts,
         columns=keep(frozenset(held)) if keep else None,
+    )
+
+
+class _ColumnsThere(NamedTuple):
+    """The columns of a row that say something, by what they say; the first one with a value counts."""
+
+    ids: tuple[str, ...]
+    urls: tuple[str, ...]
+    dumps: tuple[str, ...]
+    facts: tuple[tuple[Fact, tuple[str, ...]], ...]
+    fetched: tuple[str, ...]
+    dumped: tuple[str, ...]
+    """Times of the fetch in a row of a dump."""
+
+
+@lru_cache(8)
+def _known(columns: Columns) -> frozenset[str]:
+    """Return the names, in lower case, of columns that say something besides text and HTML."""
+    every = (IDS, URLS, DUMPS, FETCH_TIME_COLUMNS, *FACT_COLUMNS.values(), (columns.id, columns.url))
+    return frozenset(name.lower() for names in every for name in names)
+
+
+@lru_cache(64)
+def _columns_there(names: frozenset[str], columns: Columns) -> _ColumnsThere:
+    """Return which of these columns say what. Most rows of a table have the same."""
+
+    def there(*known: str) -> tuple[str, ...]:
+        return tuple(name for name in known if name in names)
+
+    facts = ((fact, there(*known)) for fact, known in FACT_COLUMNS.items())
+    return _ColumnsThere(
+        ids=there(*((columns.id.lower(), *IDS) if columns.id else IDS)),
+        urls=there(*((columns.url.lower(), *URLS) if columns.url else URLS)),
+        dumps=there(*DUMPS),
+        facts=tuple((fact, known) for fact, known in facts if known),
+        fetched=there(*FETCH_TIME_COLUMNS),
+        dumped=there(*FETCH_TIME_COLUMNS, "date", "metadata.date"),
     )
 
 
@@ -200,6 +242,8 @@ def web_url(url: str) -> str:
     escaped in the head of the record (`storage.warc.exchange_records.target_uri`). A host that contains white space is
     invalid.
     """
+    if PLAIN_URL.fullmatch(url) and len(url) <= MAX_URL_LENGTH:
+        return url
     scheme, colon, rest = url.strip().translate(NO_BREAKS).partition("//")
     host = HOST_END.split(rest, maxsplit=1)[0]
     if f"{scheme.lower()}{colon}" not in WEB or not host or any(map(str.isspace, host)):
@@ -313,7 +357,7 @@ def _as_text(value: object) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(json.dumps(text)) <= MAX_FACT_LENGTH else text[:CHARACTERS]
+    return text if len(text) < CHARACTERS or len(json.dumps(text)) <= MAX_FACT_LENGTH else text[:CHARACTERS]
 
 
 def _fetched(cells: Mapping[str, Any], names: tuple[str, ...]) -> int:
@@ -321,13 +365,13 @@ def _fetched(cells: Mapping[str, Any], names: tuple[str, ...]) -> int:
     return next(filter(None, moments), 0)
 
 
-def _iso(text: str) -> str:
-    """Return `text` unchanged if it is a date in ISO 8601; return `""` for any other text."""
+def _is_date(text: str) -> bool:
+    """Return whether `text` is a date in ISO 8601."""
     try:
         parse_moment(text)
     except ValueError:
-        return ""
-    return text
+        return False
+    return True
 
 
 def _shown(names: Collection[str]) -> str:

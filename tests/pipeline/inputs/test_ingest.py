@@ -17,9 +17,9 @@ from thresher.pipeline.steps.export_plan import ExportOptions
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards import tokenizer
 from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.inputs.made_records import VolumeSize
 from thresher.storage.inputs.shared_archive import inputs_of
 from thresher.storage.inputs.table_files.columns import Columns
-from thresher.storage.inputs.volumes import VolumeSize
 from thresher.storage.manifest import manifests
 from thresher.storage.warc import cdxj
 

@@ -23,8 +23,8 @@ from thresher.pipeline.steps import process
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.pipeline.wacz.wacz_export import export_wacz
 from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.inputs.made_records import VolumeSize
 from thresher.storage.inputs.shared_archive import inputs_of, is_shared
-from thresher.storage.inputs.volumes import VolumeSize
 from thresher.storage.manifest import manifests
 
 FILTERS = FiltersConfig(preset="none", languages=())
@@ -159,7 +159,7 @@ import sys
 from pathlib import Path
 from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.inputs.ingest import IngestOptions, ingest
-from thresher.storage.inputs.volumes import VolumeSize
+from thresher.storage.inputs.made_records import VolumeSize
 from tests.storage.inputs.killed_puts import kill_at_every_put
 
 directory, root = map(Path, sys.argv[1:])

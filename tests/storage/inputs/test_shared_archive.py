@@ -10,9 +10,9 @@ from thresher.storage.archive.reseal import reseal
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.inputs import shared_archive
 from thresher.storage.inputs.entry import InputRecord, UnusableRecord
+from thresher.storage.inputs.made_records import VolumeSize
 from thresher.storage.inputs.origin import Origin, passed_over
 from thresher.storage.inputs.shared_archive import SharedArchive, inputs_of, is_shared, seal_unsealed
-from thresher.storage.inputs.volumes import VolumeSize
 from thresher.storage.manifest import load_manifest, manifests
 from thresher.storage.warc import cdxj
 from thresher.storage.warc.records import read_records

@@ -1,5 +1,6 @@
 """An input becomes sealed WARC files, the same ones however often it is killed; a refused input leaves none."""
 
+import io
 import subprocess
 import sys
 from dataclasses import replace
@@ -7,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastwarc.warc import ArchiveIterator
 
 from thresher.core import InputError
-from thresher.storage.archive.reseal import reseal
+from thresher.storage.archive.reseal import reindex, reseal
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.inputs.entry import HTTP_RESPONSE, CopiedRecord, InputRecord, UnusableRecord
+from thresher.storage.inputs.made_records import VolumeSize
 from thresher.storage.inputs.origin import Origin, passed_over
-from thresher.storage.inputs.volumes import VolumeSize, ingest_volumes
+from thresher.storage.inputs.volumes import ingest_volumes
 from thresher.storage.manifest import load_manifest, manifests
 from thresher.storage.warc import cdxj
-from thresher.storage.warc.records import read_records
+from thresher.storage.warc.records import read_records, record_at
 from thresher.storage.warc.validator import check_record
 
 ORIGIN = Origin(name="x.jsonl", stem="x.jsonl", identity="sha256:1", reader="jsonl@1", options={}, rows=True)
@@ -109,6 +112,48 @@ def test_a_copied_record_is_there_byte_for_byte(files: DirectoryStore):
     (two,) = ingest_volumes(files, "two", ORIGIN, made([CopiedRecord(place=0, member=member)]))
     assert files.read(two.outputs[0].name).endswith(member)
     assert two.counts == one.counts
+
+
+def long_table(number=2_600):
+    return [
+        entry(
+            place,
+            payload=f"Text {place} of a table, in the words that all of its texts share. ".encode() * 12,
+        )
+        for place in range(number)
+    ]
+
+
+def test_a_larger_table_shares_a_dictionary_and_its_index_is_that_of_its_records(files: DirectoryStore):
+    (manifest,) = ingest_volumes(files, "s", ORIGIN, made(long_table()))
+    warc, index = manifest.outputs
+    assert warc.name == "warc/s/x.jsonl-00000.warc.zst"
+    found = records(files, warc.name)
+    assert [each.payload for each in found[1:]] == [each.payload for each in long_table()]
+    assert manifest.counts == {"warcinfo": 1, "resource": 2_600}
+    middle = found[1_300]
+    assert record_at(files, middle.ref) == middle
+    assert reindex(files, manifest).outputs == (warc, index)
+    with files.open(warc.name) as file:
+        assert [each.reader.read() for each in ArchiveIterator(file)][1:] == [
+            each.payload for each in long_table()
+        ]
+    before = stored(files)
+    assert reseal(files, warc.name) == manifest
+    assert stored(files) == before
+
+
+def test_damage_in_a_table_with_a_dictionary_costs_the_records_that_it_touches(files: DirectoryStore):
+    (manifest,) = ingest_volumes(files, "s", ORIGIN, made(long_table()))
+    name = manifest.outputs[0].name
+    whole, data = records(files, name), bytearray(files.read(name))
+    for hurt in (2, 1_300):
+        data[whole[hurt].offset : whole[hurt].offset + 20] = bytes(20)
+    found = list(read_records(io.BytesIO(data), name=name))
+    assert [at for at, each in enumerate(found) if each.problem] == [2, 1_300]
+    assert [each for each in found if not each.problem] == [
+        each for at, each in enumerate(whole) if at not in {2, 1_300}
+    ]
 
 
 def test_volumes_are_sealed_as_they_are_full_and_say_what_they_hold(files: DirectoryStore):

@@ -273,7 +273,7 @@ def test_a_member_of_something_else_is_named(write):
         (compressed(INFO + RECORDS[1]), "many records in one compressed member; `thresher ingest` reads it"),
         (compressed(b"hello"), "no record begins in its first bytes"),
         (b"PK\x03\x04....", "it is a ZIP file; if it is a WACZ, `thresher ingest` reads it"),
-        (b"\x5d\x2a\x4d\x18....", "it begins with a Zstandard dictionary"),
+        (b"\x5d\x2a\x4d\x18....", "the Zstandard dictionary at its beginning is broken"),
         (b"WARC/1.0 is a fine format\n", "no record begins in its first bytes"),
     ],
 )
