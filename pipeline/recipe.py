@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from thresher.pipeline.funnel import Funnel
     from thresher.pipeline.steps.annotations.annotate_options import AnnotateOptions
     from thresher.pipeline.steps.annotations.annotation_tables import AnnotateSummary
-    from thresher.pipeline.steps.export_plan import ExportOptions
+    from thresher.pipeline.steps.options.export_options import ExportOptions
     from thresher.pipeline.steps.records.rule_set import RuleSet
     from thresher.shards import Dataset
     from thresher.shards.tokenizer import TokenizerFile

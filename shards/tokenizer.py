@@ -1,6 +1,7 @@
 """Turn text into token ids with a Hugging Face tokenizer file.
 
-The ids are those of `Tokenizer.encode(text, add_special_tokens=False)`. A document is stored without begin and end
+The ids are those of `Tokenizer.encode(text, add_special_tokens=False)`; `shards.special_tokens` says what becomes of
+the names of special tokens in a text. A document is stored without begin and end
 marks, because these belong to packing. If no file is given, the byte tokenizer is used: the id of a UTF-8 byte is its
 rank in the byte-level alphabet, and the vocabulary has 256 tokens.
 """
@@ -107,8 +108,13 @@ def end_token(tokenizer: TokenizerFile, wanted: str | None) -> int | None:
 
     Raise `InputError` if the tokenizer has no such token.
     """
-    if wanted is None:
-        wanted = tokenizer.end_token or "none"
+    return named_token(tokenizer, tokenizer.end_token or "none" if wanted is None else wanted, "--eos")
+
+
+def named_token(tokenizer: TokenizerFile, wanted: str, option: str) -> int | None:
+    """Return the id that `wanted`, an id, a token or `none`, means. Raise `InputError`, which names the option, if the
+    tokenizer has no such token.
+    """
     if wanted == "none":
         return None
     if wanted.isascii() and wanted.isdigit():
@@ -117,7 +123,7 @@ def end_token(tokenizer: TokenizerFile, wanted: str | None) -> int | None:
     elif (found := Tokenizer.from_str(tokenizer.json).token_to_id(wanted)) is not None:
         return int(found)
     raise InputError(
-        f"--eos {wanted}: is no token of {tokenizer.name} and no id from 0 to {tokenizer.largest_id}; "
+        f"{option} {wanted}: is no token of {tokenizer.name} and no id from 0 to {tokenizer.largest_id}; "
         "give a token, its id, or none"
     )
 

@@ -35,7 +35,7 @@ from thresher.pipeline.steps import process
 from thresher.pipeline.steps.annotations.annotate_options import AnnotateOptions, chosen_sources
 from thresher.pipeline.steps.annotations.annotate_step import BATCH, Documents
 from thresher.pipeline.steps.annotations.annotation_tables import AnnotateSummary, annotation_names
-from thresher.pipeline.steps.export_plan import check_texts, chosen_options
+from thresher.pipeline.steps.options.export_options import check_texts, chosen_options
 from thresher.pipeline.steps.records import signal_files
 from thresher.pipeline.steps.records.rule_probe import require_confinable
 from thresher.pipeline.steps.records.rule_set import rule_set, rules_of, with_choices
@@ -44,6 +44,7 @@ from thresher.pipeline.terminal.progress import stderr_progress
 from thresher.shards import Dataset
 from thresher.shards.formats.plain_values import plain_rows
 from thresher.shards.packer import Packings
+from thresher.shards.special_tokens import SpecialTokens
 from thresher.shards.split_side import HeldOutBy, Split
 from thresher.shards.tokenizer import chosen_tokenizer
 from thresher.storage.inputs.table_files.columns import Columns
@@ -312,6 +313,8 @@ class Project:
         columns: str | Iterable[str] = (),
         shard_size: str | None = None,
         eos: str | None = None,
+        bos: str | None = None,
+        special_tokens: SpecialTokens | None = None,
         text: bool = True,
         pack: int | None = None,
         packing: Packings | None = None,
@@ -330,13 +333,14 @@ class Project:
         and have no token ids. `formats` are any of `tokens`, `parquet`, `jsonl`, `webdataset`, `mds`, `megatron` and
         `hf`; `tokens` and `megatron` need a tokenizer. `columns` are names of further columns of the rows
         (docs/guides/exports.md), in a list or with commas between them. `shard_size` is written as `500MB`. `eos` is
-        the token that ends each document: a token, its id, or `none`; the tokenizer's own if it is not given. `text`
-        stores the text of each document. `pack` is the length of packed sequences in tokens, and `packing` one of
-        `best-fit`, `concat` and `none`. `mix` is a TOML file with the proportions of sources (docs/guides/exports.md),
-        and `plot` a picture of it to draw. `verdicts` names the set of verdicts that says which documents are kept;
-        those of `process` if it is empty. `dedup` must cover the same sources and verdicts. `held_out` is the share of
-        the documents that is held out for evaluation, by `domain` or by `url`, and `split` says whether those are
-        exported that are not held out (`train`), or those that are (`held-out`).
+        the token that ends each document: a token, its id, or `none`; the tokenizer's own if it is not given. `bos` is
+        one that begins each. `special_tokens` says what the name of a special token in a text becomes: `text`, or its
+        id (`ids`). `text` stores the text of each document. `pack` is the length of packed sequences in tokens, and
+        `packing` one of `best-fit`, `concat` and `none`. `mix` is a TOML file with the proportions of sources
+        (docs/guides/exports.md), and `plot` a picture of it to draw. `verdicts` names the set of verdicts that says
+        which documents are kept; those of `process` if it is empty. `dedup` must cover the same sources and verdicts.
+        `held_out` is the share of the documents that is held out for evaluation, by `domain` or by `url`, and `split`
+        says whether those are exported that are not held out (`train`), or those that are (`held-out`).
 
         Parquet shards lie in `out/data` and open in any tool that reads Parquet. Of the result, `documents` and
         `tokens` are counts, the second None without a tokenizer; `shards` has `name`, `bytes`, `sha256`, `documents`
@@ -346,6 +350,8 @@ class Project:
             formats=formats,
             shard_size=shard_size,
             eos=eos,
+            bos=bos,
+            special_tokens=special_tokens,
             text=text,
             pack=pack,
             packing=packing,

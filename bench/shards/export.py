@@ -40,6 +40,7 @@ from thresher.pipeline.configuration import DedupConfig
 from thresher.pipeline.engine.local.worker_pool import local_worker_pool
 from thresher.pipeline.funnel import make_funnel
 from thresher.pipeline.steps import dedup, export, export_plan, sharding
+from thresher.pipeline.steps.options.export_options import ExportOptions
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards.mix import Mix
 from thresher.shards.tokenizer import chosen_tokenizer
@@ -82,7 +83,7 @@ def main() -> None:
         texts = prose(args.prose) if args.prose else made_texts(args.documents, args.words, args.part_rows)
         removed = put_documents(store, texts)
         tokenizer = chosen_tokenizer(args.tokenizer)
-        options = export_plan.ExportOptions(
+        options = ExportOptions(
             formats=tuple(args.formats or ["tokens"]),
             shard_bytes=parse_size(args.shard_size),
             mix=None if args.mix is None else mix_of_halves(args.mix),

@@ -15,6 +15,7 @@ from thresher.pipeline.commands.about.help_command import help_command
 from thresher.pipeline.commands.about.version_option import show_version
 from thresher.pipeline.commands.annotations.annotate_command import annotate_command
 from thresher.pipeline.commands.crawl_commands import crawl, refetch, rescrape, seed
+from thresher.pipeline.commands.exports.export_commands import export, export_wacz_command
 from thresher.pipeline.commands.frontier_hosts import hosts_command
 from thresher.pipeline.commands.ingest_command import ingest
 from thresher.pipeline.commands.log import log_command
@@ -31,8 +32,6 @@ from thresher.pipeline.commands.serve_command import serve_command
 from thresher.pipeline.commands.show import show_command
 from thresher.pipeline.commands.step_commands import (
     dedup_command,
-    export,
-    export_wacz_command,
     judge_command,
     process,
 )

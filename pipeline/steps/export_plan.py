@@ -4,28 +4,27 @@ Memory: one bit for each document, some hundred bytes for each part, and nothing
 documents lie sorted in a temporary file, 32 bytes each, which is mapped into memory while the plan is made.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from thresher.core import CorruptData, InputError
-from thresher.core.settings import format_size, parse_size
 from thresher.frontier.urls.scope import registered_domain
 from thresher.pipeline.steps.columns.cluster_sizes import ClusterSizes, cluster_sizes
 from thresher.pipeline.steps.columns.column_values import ColumnTables, column_tables
 from thresher.pipeline.steps.columns.export_columns import (
-    check_column_formats,
     column_recipe,
     column_schema,
     export_columns,
 )
 from thresher.pipeline.steps.columns.known_columns import Column, KnownColumns
 from thresher.pipeline.steps.cuts.cut_results import cut_parts
+from thresher.pipeline.steps.options.export_options import ExportOptions, check_texts
 from thresher.pipeline.steps.selecting import mix_columns
 from thresher.pipeline.steps.sharding import DocumentGroup
 from thresher.pipeline.steps.tokenizing import ExportPart
@@ -41,43 +40,20 @@ from thresher.shards.formats.format import Format
 from thresher.shards.formats.registry import FORMATS
 from thresher.shards.formats.shard_rows import PACKED_ROW, RowColumns
 from thresher.shards.formats.tokens import id_bytes_of
-from thresher.shards.mix import Mix, load_mix, mix_recipe, sources_of
+from thresher.shards.mix import mix_recipe, sources_of
 from thresher.shards.order import Order
-from thresher.shards.packer import Packing, Packings
-from thresher.shards.packing import MAX_LENGTH
-from thresher.shards.split_side import HeldOut, HeldOutBy, Split, parse_share
-from thresher.shards.tokenizer import TokenizerFile, end_token
+from thresher.shards.packer import Packing
+from thresher.shards.special_tokens import SpecialTokens, without_special_tokens
+from thresher.shards.split_side import HeldOut
+from thresher.shards.tokenizer import TokenizerFile, end_token, named_token
 from thresher.storage import tables
 from thresher.storage.manifest import Input, Manifest, Output, fingerprint
 from thresher.storage.store import Store
 
-EXPORT = "export@5"
+EXPORT = "export@6"
 SEED = 0
 GROUP_TEXT_BYTES = 128 << 20
 """Bytes of text that one worker encodes at a time: some 30 million tokens of English, which it holds in memory."""
-MAX_SHARD_BYTES = 2 << 30
-"""MDS counts bytes with 32 bits, and a shard may become somewhat larger than asked for."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportOptions:
-    """What the user chose."""
-
-    formats: tuple[str, ...] = ("parquet",)
-    shard_bytes: int | None = None
-    """Bytes of a shard before compression; None for those that suit its format."""
-    eos: str | None = None
-    """The end token as typed: an id, a token or `none`; None for that of the tokenizer."""
-    with_text: bool = True
-    mix: Mix | None = None
-    pack: int | None = None
-    """Length of packed sequences; None for no packing."""
-    packing: Packings = "best-fit"
-    verdict_set: str = ""
-    """Name of the set of verdicts; empty for those of `process`."""
-    held_out: HeldOut | None = None
-    columns: tuple[str, ...] = ()
-    """Names of further columns of the rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +63,10 @@ class ExportPlan:
     storage: Store
     tokenizer: TokenizerFile | None
     """None for rows without token ids."""
+    encoding: TokenizerFile | None
+    """The same, with the file that texts are encoded with (`shards.special_tokens`)."""
     options: ExportOptions
+    bos: int | None
     eos: int | None
     sources: tuple[str, ...]
     recipe: Mapping[str, Any]
@@ -180,6 +159,7 @@ def make_plan(
     if tokenizer is None:
         check_texts(options)
     eos = None if tokenizer is None else end_token(tokenizer, options.eos)
+    bos = None if tokenizer is None else named_token(tokenizer, options.bos or "none", "--bos")
     (table,) = removed.outputs
     known = KnownColumns(store, sources)
     named = export_columns(known, options.columns)
@@ -189,7 +169,7 @@ def make_plan(
         store, sources, table, Selected(options.verdict_set, every, cut, options.held_out)
     )
     recipe = {
-        **_chosen(tokenizer, options, eos),
+        **_chosen(tokenizer, options, bos, eos),
         **({"columns": column_recipe(named)} if named else {}),
         "sources": list(sources),
         "dedup": {**removed.recipe, **({} if cut is None else {"cut": dict(cut.recipe)})},
@@ -197,7 +177,9 @@ def make_plan(
     return ExportPlan(
         storage=store,
         tokenizer=tokenizer,
+        encoding=None if tokenizer is None else _encoding_file(tokenizer, options.special_tokens),
         options=options,
+        bos=bos,
         eos=eos,
         sources=tuple(sources),
         recipe=recipe,
@@ -214,97 +196,17 @@ def make_plan(
     )
 
 
-def chosen_options(  # noqa: PLR0913 - the options of the command, which Python has as well
-    *,
-    formats: Iterable[str],
-    shard_size: str | None,
-    eos: str | None,
-    text: bool,
-    pack: int | None,
-    packing: Packings | None,
-    mix: str | Path | None,
-    verdicts: str,
-    held_out: str | float | None,
-    held_out_by: HeldOutBy | None,
-    split: Split | None,
-    columns: str | Iterable[str],
-) -> ExportOptions:
-    """Return what a user chose for an export. Raise `InputError` if an option is wrong, or does not fit the others."""
-    formats = tuple(dict.fromkeys(map(str, formats)))
-    for kind, words, known in (
-        ("formats", formats, tuple(FORMATS)),
-        ("packing", () if packing is None else (packing,), get_args(Packings)),
-        ("held_out_by", () if held_out_by is None else (held_out_by,), get_args(HeldOutBy)),
-        ("split", () if split is None else (split,), get_args(Split)),
-    ):
-        for word in words:
-            if word not in known:
-                raise InputError(f"{kind}: {word!r} is not known; choose from {', '.join(known)}")
-    if packing is not None and pack is None:
-        raise InputError(f"--packing {packing}: give the length of a sequence with --pack")
-    if pack is not None:
-        check_length(pack)
-    names = tuple(columns.split(",") if isinstance(columns, str) else columns)
-    names = tuple(dict.fromkeys(filter(None, map(str.strip, names))))
-    if not text and "text" in names:
-        raise InputError("--columns text: --no-text leaves the texts out; give one of the two")
-    check_column_formats(names, formats, packed=pack is not None)
-    return ExportOptions(
-        formats=formats,
-        shard_bytes=None if shard_size is None else parse_shard_size(shard_size),
-        eos=eos,
-        with_text=text,
-        mix=None if mix is None else load_mix(Path(mix)),
-        pack=pack,
-        packing=packing or "best-fit",
-        verdict_set=verdicts,
-        held_out=_held_out(held_out, held_out_by, split),
-        columns=names,
-    )
+def _encoding_file(tokenizer: TokenizerFile, special: SpecialTokens) -> TokenizerFile:
+    """Return the tokenizer with the file that texts are encoded with."""
+    if special == "ids":
+        return tokenizer
+    json = without_special_tokens(tokenizer.json, tokenizer.name)
+    return replace(tokenizer, json=json, sha256=hashlib.sha256(json.encode()).hexdigest())
 
 
-def _held_out(share: str | float | None, by: HeldOutBy | None, split: Split | None) -> HeldOut | None:
-    if share is None:
-        if by is not None or split is not None:
-            option = f"--split {split}" if by is None else f"--held-out-by {by}"
-            raise InputError(f"{option}: say with --held-out which share is held out, such as 1%")
-        return None
-    return HeldOut(share=parse_share(share), by=by or "domain", split=split or "train")
-
-
-def parse_shard_size(text: str) -> int:
-    """Return the bytes of `--shard-size`. Raise `InputError` if it is no size, or one that no shard can have."""
-    try:
-        size = parse_size(text)
-    except ValueError as error:
-        raise InputError(f"--shard-size: {error}") from None
-    if not 0 < size <= MAX_SHARD_BYTES:
-        raise InputError(f"--shard-size {text}: give a size from 1 byte to {format_size(MAX_SHARD_BYTES)}")
-    return size
-
-
-def check_texts(options: ExportOptions) -> None:
-    """Raise `InputError` if an option needs token ids, because there is no tokenizer."""
-    bare = next((name for name in options.formats if FORMATS[name].needs_tokens), None)
-    wanting = [
-        (bare is not None, f"--format {bare}"),
-        (options.pack is not None, "--pack"),
-        (options.eos is not None, "--eos"),
-    ]
-    for is_chosen, option in wanting:
-        if is_chosen:
-            raise InputError(f"{option} needs token ids; add --tokenizer FILE")
-    if options.mix is not None and options.mix.by == "tokens":
-        raise InputError('--mix: by = "tokens" needs --tokenizer FILE; without one, write by = "documents"')
-
-
-def check_length(pack: int) -> None:
-    """Raise `InputError` if `--pack` is no length that a sequence can have."""
-    if not 1 <= pack <= MAX_LENGTH:
-        raise InputError(f"--pack {pack}: give a length from 1 to {MAX_LENGTH:,} tokens")
-
-
-def _chosen(tokenizer: TokenizerFile | None, options: ExportOptions, eos: int | None) -> dict[str, Any]:
+def _chosen(
+    tokenizer: TokenizerFile | None, options: ExportOptions, bos: int | None, eos: int | None
+) -> dict[str, Any]:
     """Return the part of the recipe that the user chose."""
     packing = None
     if options.pack is not None:
@@ -315,7 +217,9 @@ def _chosen(tokenizer: TokenizerFile | None, options: ExportOptions, eos: int | 
         else {
             **tokenizer.recipe,
             "dtype": f"uint{8 * id_bytes_of(tokenizer.largest_id + 1)}",
+            "bos": bos,
             "eos": eos,
+            "special_tokens": options.special_tokens,
         },
         "order": {"permutation": "feistel-4", "seed": SEED},
         "formats": list(options.formats),

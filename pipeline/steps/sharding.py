@@ -79,6 +79,7 @@ class ShardingPlan:
     recipe: Mapping[str, Any]
     tokenizer: TokenizerFile | None
     """None for rows without token ids."""
+    bos: int | None
     eos: int | None
     id_bytes: int
     groups: tuple[DocumentGroup, ...]
@@ -304,7 +305,7 @@ def _encoding(plan: ShardingPlan, *, fast: bool) -> Encoding | None:
     if plan.tokenizer is None:
         return None
     file = Input(name=TOKENIZER, sha256=plan.tokenizer.sha256)
-    return Encoding(tokenizer=file, eos=plan.eos, fast=fast)
+    return Encoding(tokenizer=file, bos=plan.bos, eos=plan.eos, fast=fast)
 
 
 def _buckets(region: _Region, layout: LayoutTask, level: int) -> Iterator[_Bucket]:

@@ -89,6 +89,8 @@ class Encoding(NamedTuple):
 
     tokenizer: Input
     """The tokenizer's file in the working directory."""
+    bos: int | None
+    """Token id that begins each document."""
     eos: int | None
     """Token id that ends each document."""
     fast: bool
@@ -266,14 +268,18 @@ def kept_mask(bits: bytes, count: int) -> npt.NDArray[np.bool_]:
 def encoded(
     store: PartStore, texts: "pa.ChunkedArray[Any]", encoding: Encoding
 ) -> "Iterator[pa.ListArray[Any]]":
-    """Yield the token ids of all texts, some texts at a time; each text has the end token behind it if there is one.
+    """Yield the token ids of all texts, some texts at a time; each text has the begin token before it and the end
+    token behind it, if there are such tokens.
 
     Raise `CorruptData` if the tokenizer's file is not as it was put.
     """
     encoder = encoder_of(read_sealed(store, encoding.tokenizer).decode(), fast=encoding.fast)
-    eos = encoding.eos
+    bos, eos = encoding.bos, encoding.eos
     for start in range(0, len(texts), ENCODE_ROWS):
         ids, lengths = encoder.encode(cast("list[str]", texts.slice(start, ENCODE_ROWS).to_pylist()))
+        if bos is not None:
+            ids = np.insert(ids, np.cumsum(lengths) - lengths, bos)
+            lengths = lengths + 1
         if eos is not None:
             ids = np.insert(ids, np.cumsum(lengths), eos)
             lengths = lengths + 1

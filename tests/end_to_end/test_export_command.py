@@ -9,7 +9,7 @@ import pytest
 
 import thresher
 from tests.end_to_end.conftest import CallingUser
-from thresher.pipeline.commands import step_commands
+from thresher.pipeline.commands.exports import export_commands
 from thresher.shards.tokenizer import load_tokenizer_file
 
 TOML = '[filters]\npreset = "none"\nlanguages = []\n[dedup]\nnear = "off"\n'
@@ -62,7 +62,7 @@ def test_texts_are_exported_without_a_tokenizer(user):
 
 
 def test_python_has_every_option_of_the_command():
-    options = inspect.signature(step_commands.export).parameters.keys() - {"project", "as_json"}
+    options = inspect.signature(export_commands.export).parameters.keys() - {"project", "as_json"}
     assert inspect.signature(thresher.Project.export).parameters.keys() - {"self"} == options
 
 

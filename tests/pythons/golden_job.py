@@ -42,7 +42,7 @@ from thresher.pipeline.engine import run_step
 from thresher.pipeline.engine.local.worker_pool import LocalWorkerPool
 from thresher.pipeline.funnel import make_funnel
 from thresher.pipeline.steps import dedup, export, export_directory, export_plan, process
-from thresher.pipeline.steps.export_plan import ExportOptions
+from thresher.pipeline.steps.options.export_options import ExportOptions
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards.formats.registry import FORMATS
 from thresher.shards.tokenizer import load_tokenizer_file

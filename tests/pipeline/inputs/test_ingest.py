@@ -13,7 +13,7 @@ from thresher.pipeline.inputs.ingest import IngestOptions, ingest
 from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.integrity.verify import verify_storage
 from thresher.pipeline.steps import dedup, export, export_directory, export_plan, process
-from thresher.pipeline.steps.export_plan import ExportOptions
+from thresher.pipeline.steps.options.export_options import ExportOptions
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards import tokenizer
 from thresher.storage.directory_store import DirectoryStore

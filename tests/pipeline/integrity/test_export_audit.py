@@ -22,6 +22,7 @@ from thresher.pipeline.inputs.ingest import ingest
 from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.integrity.export_audit import repair_dataset, verify_dataset
 from thresher.pipeline.steps import dedup, export, export_plan, process
+from thresher.pipeline.steps.options.export_options import ExportOptions
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards import Dataset, tokenizer
 from thresher.storage.directory_store import DirectoryStore
@@ -44,7 +45,7 @@ def made(tmp_path_factory, pool):
     removed, _ = dedup.run(store, ["s"], DedupConfig(near="off"), pool=pool, progress=LineProgress())
     with pytest.MonkeyPatch.context() as small:
         small.setattr(export_plan, "GROUP_TEXT_BYTES", 1)
-        options = export_plan.ExportOptions(shard_bytes=40_000)
+        options = ExportOptions(shard_bytes=40_000)
         plan = export_plan.make_plan(store, ["s"], tokenizer.load_tokenizer_file(None), removed, options)
     assert len(plan.groups) == 2
     return plan

@@ -14,7 +14,7 @@ from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.recipe import export_dataset, find_duplicates, process_sources
 from thresher.pipeline.reports import report
 from thresher.pipeline.reports.metrics import project_costs, readable_status
-from thresher.pipeline.steps.export_plan import ExportOptions
+from thresher.pipeline.steps.options.export_options import ExportOptions
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards.mix import Mix
 from thresher.shards.tokenizer import load_tokenizer_file

@@ -11,7 +11,7 @@ from thresher.pipeline.funnel import make_funnel
 from thresher.pipeline.inputs.ingest import ingest
 from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.steps import dedup, export, export_directory, export_plan, process
-from thresher.pipeline.steps.export_plan import ExportOptions
+from thresher.pipeline.steps.options.export_options import ExportOptions
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards import Dataset
 from thresher.shards.mix import Mix

@@ -25,12 +25,13 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
 )
 from thresher import Loader
 from thresher.core import InputError
+from thresher.pipeline.commands.exports.export_commands import ShardFormat
 from thresher.pipeline.commands.results import dataset_body, dataset_line
-from thresher.pipeline.commands.step_commands import ShardFormat
 from thresher.pipeline.engine.working_stages import WorkingStages
 from thresher.pipeline.integrity.export_audit import repair_dataset, verify_dataset
 from thresher.pipeline.reports.mix_plot import check_plot, draw_mix
 from thresher.pipeline.steps import export_plan, selecting, sharding
+from thresher.pipeline.steps.options.export_options import parse_shard_size
 from thresher.pipeline.steps.tokenizing import TOKENIZER
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards import Dataset
@@ -222,6 +223,34 @@ def test_documents_end_as_asked_for(exported, tmp_path, wanted, config, end):
     assert recipe["tokenizer"]["dtype"] == "uint16"
 
 
+def test_documents_begin_as_asked_for(exported, tmp_path):
+    out = exported(formats=("tokens", "parquet"), bos="</s>", eos="[END]", tokenizer=with_end(tmp_path))
+    rows = parquet_rows(out)
+    for row in rows:
+        assert row["input_ids"][0] == 256
+        assert row["input_ids"][-1] == 257
+        assert len(row["input_ids"]) == len(row["text"].encode()) + 2
+    of_tokens = Counter(tuple(ids) for rows in token_rows(out).values() for ids, _ in rows)
+    assert of_tokens == Counter(tuple(row["input_ids"]) for row in rows)
+    assert dataset_of(out).recipe["tokenizer"]["bos"] == 256
+
+
+@pytest.mark.parametrize("special_tokens", ["text", "ids"])
+def test_the_name_of_a_special_token_in_a_text_is_text_unless_asked_otherwise(
+    exported, tmp_path, special_tokens
+):
+    file = with_end(tmp_path)
+    tokenizer = Tokenizer.from_str(file.json)
+    tokenizer.add_special_tokens([AddedToken("words", special=True)])  # which all texts but one have
+    (tmp_path / "tokenizer.json").write_text(tokenizer.to_str())
+    chosen = load_tokenizer_file(tmp_path / "tokenizer.json")
+    out = exported(tokenizer=chosen, special_tokens=special_tokens)
+    found = [258 in row["input_ids"] for row in parquet_rows(out) if "words" in row["text"]]
+    assert len(found) == KEPT - 1
+    assert set(found) == {special_tokens == "ids"}
+    assert dataset_of(out).recipe["tokenizer"]["special_tokens"] == special_tokens
+
+
 @pytest.mark.parametrize("wanted", ["[MISSING]", "258", "-1", ""])
 def test_an_end_token_that_the_tokenizer_lacks_is_refused(exported, tmp_path, wanted):
     with pytest.raises(InputError, match="--eos"):
@@ -231,7 +260,7 @@ def test_an_end_token_that_the_tokenizer_lacks_is_refused(exported, tmp_path, wa
 @pytest.mark.parametrize("size", ["0", "-1", "3GiB", "much", ""])
 def test_a_size_that_no_shard_can_have_is_refused(size):
     with pytest.raises(InputError, match="--shard-size"):
-        export_plan.parse_shard_size(size)
+        parse_shard_size(size)
 
 
 def test_the_manifest_counts_the_documents_of_one_format(exported):

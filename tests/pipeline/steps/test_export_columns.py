@@ -21,7 +21,7 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
 )
 from thresher.core import InputError
 from thresher.pipeline.reports.kept_documents import exported_documents
-from thresher.pipeline.steps.export_plan import chosen_options
+from thresher.pipeline.steps.options.export_options import chosen_options
 
 COLUMNS = ("language", "language_score", "cluster_size", "external_id", "record_length", "url")
 ADDED = ["language", "language_score", "cluster_size", "external_id", "record_length"]

@@ -21,7 +21,7 @@ from tests.storage.s3server import BUCKET
 from thresher.core import Conflict, InputError
 from thresher.pipeline.engine.working_stages import WorkingStages
 from thresher.pipeline.steps import export, export_directory, export_plan, sharding
-from thresher.pipeline.steps.export_plan import ExportOptions
+from thresher.pipeline.steps.options.export_options import ExportOptions
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards.tokenizer import load_tokenizer_file
 

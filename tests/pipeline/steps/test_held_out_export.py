@@ -12,7 +12,8 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
     processed,
 )
 from thresher.core import InputError
-from thresher.pipeline.steps.export_plan import _domain, chosen_options
+from thresher.pipeline.steps.export_plan import _domain
+from thresher.pipeline.steps.options.export_options import chosen_options
 from thresher.shards.split_side import HeldOut
 
 TEXTS = {"tokenizer": "none", "formats": ("parquet",)}
@@ -66,8 +67,9 @@ def test_the_domain_of_a_url_is_what_somebody_registered(url, domain):
 
 def test_a_split_needs_a_share():
     options: dict[str, Any] = {
-        "formats": ("parquet",), "shard_size": None, "eos": None, "text": True, "pack": None, "packing": None,
-        "mix": None, "verdicts": "", "columns": "", "held_out": None, "held_out_by": None, "split": None,
+        "formats": ("parquet",), "shard_size": None, "eos": None, "bos": None, "special_tokens": None, "text": True,
+        "pack": None, "packing": None, "mix": None, "verdicts": "", "columns": "",
+        "held_out": None, "held_out_by": None, "split": None,
     }  # fmt: skip
     with pytest.raises(InputError, match="--split held-out: say with --held-out which share"):
         chosen_options(**(options | {"split": "held-out"}))

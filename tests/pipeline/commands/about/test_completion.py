@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from thresher.filters.rules.presets import PRESETS
 from thresher.pipeline.commands.app import app
+from thresher.pipeline.commands.exports.export_commands import ShardFormat
 from thresher.pipeline.commands.report_commands import DocumentGroup
-from thresher.pipeline.commands.step_commands import ShardFormat
 
 THRESHER = Path(sys.executable).with_name("thresher")
 """Shells complete for the program of this name, not for `python -m thresher`."""

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from thresher.pipeline.commands.about.version_option import versions
 from thresher.pipeline.commands.app import app
-from thresher.pipeline.commands.step_commands import ShardFormat
+from thresher.pipeline.commands.exports.export_commands import ShardFormat
 from thresher.shards.formats.registry import FORMATS
 from thresher.storage.catalog import schema
 from thresher.storage.migrations import REVISIONS

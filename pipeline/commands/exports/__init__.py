@@ -1,0 +1,1 @@
+"""The commands that write what is kept, for other programs."""

@@ -1,0 +1,1 @@
+"""What users choose for a step, checked before the step begins."""
