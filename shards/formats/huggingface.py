@@ -17,7 +17,13 @@ from thresher.shards.formats.parquet import ParquetShard, bytes_of
 SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"),
          (10**8, "10M<n<100M"), (10**9, "100M<n<1B"), (10**10, "1B<n<10B"), (10**11, "10B<n<100B"))  # fmt: skip
 """The classes of size that data cards have."""
-NAMES = {pa.float64(): "float64", pa.float32(): "float32", pa.float16(): "float16"}
+NAMES: Mapping[Any, str] = {
+    pa.float64(): "float64",
+    pa.float32(): "float32",
+    pa.float16(): "float16",
+    pa.date32(): "date32",
+    pa.date64(): "date64",
+}
 """Types that `datasets` calls otherwise than Arrow."""
 NOT_PLAIN = re.compile(r"[^A-Za-z0-9_]")
 
