@@ -40,7 +40,7 @@ if [ ! -e {PGDATA}/PG_VERSION ]; then
         --pwfile="$POSTGRES_PASSWORD_FILE" -E UTF8 --no-locale --no-sync >/dev/null
     echo "CREATE DATABASE $POSTGRES_DB" | postgres --single -D {PGDATA} postgres >/dev/null
 fi
-exec postgres -D {PGDATA} -c listen_addresses='*' -c unix_socket_directories=/tmp
+exec postgres -D {PGDATA} -c listen_addresses='*' -c unix_socket_directories=/tmp -c dynamic_shared_memory_type=mmap
 """
 """What the entrypoint of PostgreSQL's image does."""
 

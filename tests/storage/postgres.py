@@ -109,7 +109,8 @@ class Server:
         with (self.home / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [str(self._programs / "postgres"), "-D", str(self.home / "data"), "-p", str(self.port),
-                 "-h", "127.0.0.1", "-k", str(self.home), "-c", "fsync=off", "-c", "shared_buffers=16MB"],
+                 "-h", "127.0.0.1", "-k", str(self.home), "-c", "fsync=off", "-c", "shared_buffers=16MB",
+                 "-c", "dynamic_shared_memory_type=mmap"],  # in its own directory: POSIX's outlives a server that is killed
                 cwd=self.home, stdout=log, stderr=log, **self._as,
             )  # fmt: skip
 

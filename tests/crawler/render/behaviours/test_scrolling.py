@@ -127,7 +127,7 @@ def test_a_dom_that_grew_beyond_its_bound_in_bytes_is_marked(stage):
 
 @pytest.mark.slow
 def test_a_page_without_an_end_is_left_in_time_to_be_read(stage):
-    rendered, _ = stage.render({"/": page(LISTENER % (STYLE, 10**9))}, behaviours=("scroll",), seconds=3)
+    rendered, _ = stage.render({"/": page(LISTENER % (STYLE, 10**9))}, behaviours=("scroll",), seconds=10)
     assert (rendered.report.problem, rendered.report.behaviours.cut) == ("", "time")
     assert shown(rendered) > 10
 
@@ -136,7 +136,7 @@ def test_a_page_without_an_end_is_left_in_time_to_be_read(stage):
 def test_a_page_that_behaviours_left_is_counted_by_its_crawl_and_so_is_the_recovered_one(crawl, site):
     site.answers |= {"/": page(LISTENER % (STYLE, 10**9))}
     crawl.seed(f"{site.url}/")
-    run_worker(crawl.config("w", render="always", timeout_s=4))
+    run_worker(crawl.config("w", render="always", timeout_s=12))
     assert crawl.stats.reasons == {"fetched:behaviours_cut": 1}
     (report,) = (
         found
