@@ -65,7 +65,9 @@ def ingest_texts(store: Store, parts: Sequence[Part], into: str) -> int:
             path.unlink()
             entries += summary.entries
             for refused in summary.refused:
-                raise InputError(f"--into {into}: {refused['reason']}")
+                raise InputError(
+                    f"--into {into}: {refused['reason']}; give the texts of another version another source"
+                )
     return entries
 
 

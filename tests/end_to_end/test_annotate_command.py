@@ -31,6 +31,12 @@ class Length:
             if document.external_id == (PLACE / "deadly").read_text():
                 os.kill(os.getppid(), signal.SIGKILL)
         return [len(each.text) for each in documents]
+
+
+def crash(documents):
+    import ctypes
+
+    return [ctypes.string_at(0) if each.external_id == "d8" else each.external_id for each in documents]
 """
 
 
@@ -83,3 +89,12 @@ def test_a_cluster_makes_the_bytes_of_one_machine(user, monkeypatch):
         monkeypatch.setenv("RAY_ADDRESS", nodes.address)
         user.run(*command, "--redo", "--ray", "--workers", "2")
     assert table_bytes(project, "length") == local
+
+
+@pytest.mark.slow
+def test_a_crash_names_its_batch_and_costs_its_part(user):
+    prepare(user, 40, 2)
+    failed = user.run("annotate", "a", "--with", "mine:crash", "--workers", "1", "--batch", "4", code=1)
+    assert "part a/docs/part-000" in failed.line
+    assert "mine:crash crashes its process at a batch of 4 documents, from " in failed.line
+    assert "1 part made" in failed.out

@@ -9,13 +9,15 @@
 4. It may allocate its share of the machine's memory and no more. Running out of it is a crash of the current item, not
    of the machine.
 5. An item that costs more than `MAX_ITEM_CPU_S` of CPU time takes the process down, like a crash: a native parser may
-   never end. Items that end by themselves stay far below, so no result depends on the speed of a machine.
+   never end. Items that end by themselves stay far below, so no result depends on the speed of a machine. The user's
+   own code may take as long as it does.
 6. A process that has used no CPU time for `MAX_STALL_S`, though it waits for nothing, is ended. So is one that takes as
    long to send or to read a message.
 7. It dies with the process that started it.
 """
 
 import logging
+import math
 import os
 import pickle
 import resource
@@ -192,8 +194,10 @@ class PartProcess:
 
     def _answer_requests(self, process: WorkerProcess, server: PartServer) -> SealPart | ErrorMessage:
         """Serve requests until the process reports the end of its part. Raise `ThresherError` if an output is lost."""
+        is_own_code = self._step is not None and not self._step.is_confined
+        item_cpu_s = math.inf if is_own_code else self._item_cpu_s
         watchdog = self._watchdog = PartWatchdog(
-            process, self._mark, item_cpu_s=self._item_cpu_s, still_s=MAX_STALL_S
+            process, self._mark, item_cpu_s=item_cpu_s, still_s=MAX_STALL_S
         )
         while True:
             watchdog.check()

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thresher.core import Document, InputError, RecordRef
+from thresher.core import Document, InputError, RecordRef, ThresherError
 from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
@@ -120,8 +120,10 @@ def parts(
                 )
 
 
-def work(store: PartStore, step: Step, part: Part, _: ItemTracker) -> PartOutputs:
-    """Make the annotations of one part."""
+def work(store: PartStore, step: Step, part: Part, tracker: ItemTracker) -> PartOutputs:
+    """Make the annotations of one part. An item is a batch, by the row of its first document: a batch that crashed its
+    worker is not tried again, and fails its part.
+    """
     task: AnnotateParameters = part.parameters
     annotator = loaded_annotator(task.annotator, task.annotation)
     documents = tables.read(store, part.inputs[0], tables.DOCUMENTS)
@@ -132,7 +134,8 @@ def work(store: PartStore, step: Step, part: Part, _: ItemTracker) -> PartOutput
     earlier = earlier_values(store, part.writes[0], origin) if part.reads else None
     known = _known_rows(rows, digests, earlier)
     missing = np.flatnonzero(known < 0)
-    made = annotator.arrays(_called(annotator, rows.take(missing), task.batch))
+    at = [int(row) for row in chosen[missing]]
+    made = annotator.arrays(_called(annotator, rows.take(missing), at, task.batch, tracker))
     values = {
         name: _spread(array, documents.num_rows, chosen)
         for name, array in _joined(annotator, made, missing, known, earlier).items()
@@ -169,11 +172,20 @@ def _known_rows(
     return np.fromiter(found, np.int64, rows.num_rows)
 
 
-def _called(annotator: Annotator, rows: pa.Table, batch: int) -> dict[str, list[Any]]:
-    """Return the values of documents, a batch at a time."""
+def _called(
+    annotator: Annotator, rows: pa.Table, at: Sequence[int], batch: int, tracker: ItemTracker
+) -> dict[str, list[Any]]:
+    """Return the values of documents, a batch at a time. `at` are their rows in the table of documents."""
     values: dict[str, list[Any]] = {name: [] for name in annotator.types or ()}
     for first in range(0, rows.num_rows, batch):
-        found = annotator.values(documents_of(rows.slice(first, batch)))
+        documents = documents_of(rows.slice(first, batch))
+        if at[first] in tracker.crashing_items:
+            raise ThresherError(
+                f"{annotator.path} crashes its process at a batch of {len(documents)} documents, from "
+                f"{documents[0].id} ({documents[0].url})"
+            )
+        tracker.start_item(at[first])
+        found = annotator.values(documents)
         if not values:
             values = {name: [] for name in found}
         annotator.require_columns(found, values)

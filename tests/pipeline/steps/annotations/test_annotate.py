@@ -244,3 +244,13 @@ def test_damaged_tables_are_found_and_made_again(project):
     repair(store, found)
     project.annotate("length", function="mine:length")
     assert annotations(project, "length") == before
+
+
+def test_texts_of_another_version_need_another_source(project):
+    project.annotate("quiet", function="mine:quiet", into="other")
+    sys.modules["mine"].VOICE = "low"
+    sys.modules["mine"].quiet.VERSION = 2
+    with pytest.raises(
+        InputError, match=r"--into other: .*; give the texts of another version another source"
+    ):
+        project.annotate("quiet", function="mine:quiet", into="other")
