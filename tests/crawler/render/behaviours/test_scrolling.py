@@ -126,7 +126,8 @@ def test_a_dom_that_grew_beyond_its_bound_in_bytes_is_marked(stage):
 
 
 @pytest.mark.slow
-def test_a_page_without_an_end_is_left_in_time_to_be_read(stage):
+def test_a_page_without_an_end_is_left_in_time_to_be_read(stage, monkeypatch):
+    monkeypatch.setattr(page_driver, "MAX_STEPS", 10**6)
     rendered, _ = stage.render({"/": page(LISTENER % (STYLE, 10**9))}, behaviours=("scroll",), seconds=10)
     assert (rendered.report.problem, rendered.report.behaviours.cut) == ("", "time")
     assert shown(rendered) > 10
