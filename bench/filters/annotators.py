@@ -138,15 +138,12 @@ def look_up(count: int) -> dict[str, float]:
     """Index a table with so many scores, and look 1,000 documents up."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         table, start = Path(name) / "scores.parquet", "https://example.org/some/path/"
-        schema = pa.schema([("url", pa.string()), ("score", pa.float64())])
+        schema = pa.schema([pa.field("url", pa.string()), pa.field("score", pa.float64())])
         with pq.ParquetWriter(table, schema) as writer:
             for first in range(0, count, 100_000):
                 numbers = np.arange(first, min(first + 100_000, count))
-                rows = {
-                    "url": [f"{start}{number}" for number in numbers],
-                    "score": numbers.astype(np.float64),
-                }
-                writer.write_table(pa.table(rows, schema))
+                urls = pa.array([f"{start}{number}" for number in numbers])
+                writer.write_table(pa.table([urls, pa.array(numbers.astype(np.float64))], schema=schema))
         before, cpu_s = own_memory(), time.process_time()
         with score_index(ScorePlan(annotation="score", table=table, key="url", column="url")) as index:
             indexed_s, grown = time.process_time() - cpu_s, own_memory() - before

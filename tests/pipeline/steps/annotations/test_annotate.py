@@ -248,7 +248,7 @@ def test_damaged_tables_are_found_and_made_again(project):
 
 def test_texts_of_another_version_need_another_source(project):
     project.annotate("quiet", function="mine:quiet", into="other")
-    sys.modules["mine"].VOICE = "low"
+    vars(sys.modules["mine"])["VOICE"] = "low"
     sys.modules["mine"].quiet.VERSION = 2
     with pytest.raises(
         InputError, match=r"--into other: .*; give the texts of another version another source"
