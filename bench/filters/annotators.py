@@ -138,7 +138,7 @@ def look_up(count: int) -> dict[str, float]:
     """Index a table with so many scores, and look 1,000 documents up."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         table, start = Path(name) / "scores.parquet", "https://example.org/some/path/"
-        schema = pa.schema([pa.field("url", pa.string()), pa.field("score", pa.float64())])
+        schema = pa.schema({"url": pa.string(), "score": pa.float64()})
         with pq.ParquetWriter(table, schema) as writer:
             for first in range(0, count, 100_000):
                 numbers = np.arange(first, min(first + 100_000, count))
