@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -138,7 +139,8 @@ def look_up(count: int) -> dict[str, float]:
     """Index a table with so many scores, and look 1,000 documents up."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
         table, start = Path(name) / "scores.parquet", "https://example.org/some/path/"
-        schema = pa.schema({"url": pa.string(), "score": pa.float64()})
+        fields: list[pa.Field[Any]] = [pa.field("url", pa.string()), pa.field("score", pa.float64())]
+        schema = pa.schema(fields)
         with pq.ParquetWriter(table, schema) as writer:
             for first in range(0, count, 100_000):
                 numbers = np.arange(first, min(first + 100_000, count))

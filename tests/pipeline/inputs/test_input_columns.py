@@ -23,7 +23,7 @@ from thresher.pipeline.steps.columns.column_values import input_table
 from thresher.pipeline.terminal.progress import SilentProgress
 from thresher.storage.archive import reseal
 from thresher.storage.directory_store import DirectoryStore
-from thresher.storage.inputs.volumes import VolumeSize
+from thresher.storage.inputs.made_records import VolumeSize
 from thresher.storage.manifest import manifests
 from thresher.storage.warc.records import read_records
 
