@@ -78,7 +78,7 @@ def make_plan(options: AnnotateOptions, directory: Path) -> AnnotatePlan | Score
     return AnnotatePlan(
         annotation=options.annotation,
         annotator=find_annotator(options.path, options.arguments, directory),
-        files={str(path): _digest(path) for path in options.version_of},
+        files=tuple(sorted(map(_digest, options.version_of))),
         documents=options.documents,
         verdict_set=options.verdict_set,
         batch=options.batch,

@@ -67,8 +67,8 @@ class AnnotatePlan:
 
     annotation: str
     annotator: AnnotatorSpec
-    files: Mapping[str, str]
-    """Digests, by name, of the files that the version of the values covers besides the module."""
+    files: tuple[str, ...]
+    """Digests of the files that the version of the values covers besides the module, sorted: a file may be moved."""
     documents: Documents = "kept"
     verdict_set: str = ""
     batch: int = BATCH
@@ -81,7 +81,7 @@ class AnnotatePlan:
             "arguments": dict(self.annotator.arguments),
             "version": self.annotator.version,
             "columns": dict(self.annotator.columns),
-            "files": dict(self.files),
+            "files": list(self.files),
             "documents": self.documents,
             "verdicts": self.verdict_set,
         }

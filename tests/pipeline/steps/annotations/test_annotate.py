@@ -123,6 +123,8 @@ def test_a_file_of_the_version_is_part_of_it(project):
     weights.write_bytes(b"1")
     project.annotate("length", function="mine:length", version_of=[weights])
     calls().clear()
+    moved = weights.rename(project.directory / "moved.bin")
+    assert project.annotate("length", function="mine:length", version_of=[moved]).step.already == 2
     weights.write_bytes(b"2")
     project.annotate("length", function="mine:length", version_of=[weights])
     assert sum(map(len, calls())) == 16
