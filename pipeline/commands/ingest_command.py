@@ -14,6 +14,7 @@ import typer
 from thresher.core import InputError
 from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
+    CoresOption,
     JsonOption,
     ProjectOption,
     check_name,
@@ -140,6 +141,7 @@ def ingest(
             help="Look records up in this index, cdx or columnar.",
         ),
     ] = "cdx",
+    workers: CoresOption = None,
     project: ProjectOption = CURRENT_DIRECTORY,
     as_json: JsonOption = False,
 ) -> None:
@@ -160,6 +162,7 @@ def ingest(
     from thresher.pipeline.inputs.commoncrawl_selection import CommonCrawlSelection, is_commoncrawl
     from thresher.pipeline.inputs.ingest import IngestOptions
     from thresher.pipeline.inputs.ingest_result import run_commoncrawl, run_ingest
+    from thresher.pipeline.inputs.ingest_workers import available_workers
     from thresher.pipeline.open_project import OpenProject
     from thresher.storage.inputs.table_files.columns import Columns
 
@@ -190,6 +193,7 @@ def ingest(
         inputs,
         IngestOptions(columns=columns, by_line=by_line, site=site),
         as_json,
+        workers or available_workers(),
     )
 
 

@@ -10,6 +10,7 @@
 5. If the command is killed and typed again, it continues after the sealed files.
 """
 
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -19,19 +20,24 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypedDict
 
 from thresher.core import Failure, InputError, failure_boundary
+from thresher.pipeline.inputs.ingest_workers import IngestWorkers
 from thresher.pipeline.inputs.inventory import Inventory, InventoryEntry
 from thresher.pipeline.inputs.kept_columns import KeptColumns
 from thresher.pipeline.inputs.locate import InputFile
+from thresher.pipeline.inputs.source_lock import source_lock
 from thresher.storage.archive.open_files import STEP_NAME
 from thresher.storage.archive.reseal import read_contents, seal_contents
 from thresher.storage.inputs import shared_archive
+from thresher.storage.inputs.decompression import max_unpacked_bytes
 from thresher.storage.inputs.indexes import IndexFileError
 from thresher.storage.inputs.input_kinds import COMPRESSED, InputKind, detect_kind, input_kinds, read_items
 from thresher.storage.inputs.made_records import DEFAULT_SIZE, VolumeSize
 from thresher.storage.inputs.origin import Origin, passed_over, require_same_reading
 from thresher.storage.inputs.shared_archive import SMALL, SharedArchive
+from thresher.storage.inputs.slicing.sliced_volumes import ingest_slices
+from thresher.storage.inputs.slicing.slices import TableSlices, table_slices
 from thresher.storage.inputs.table_files.columns import DEFAULT_COLUMNS, Columns
-from thresher.storage.inputs.volumes import ingest_volumes
+from thresher.storage.inputs.volumes import ingest_volumes, sealed_volumes
 from thresher.storage.manifest import JSON, Manifest, digest, load_manifest, manifest_name, put_output
 from thresher.storage.store import Store
 from thresher.storage.warc.dictionary import FRAME
@@ -137,10 +143,12 @@ def ingest(
     files: Iterable[InputFile],
     options: IngestOptions | None = None,
     on_result: Callable[[IngestResult], None] = lambda _: None,
+    workers: int = 1,
 ) -> IngestSummary:
     """Ingest every file, and hand the result of each to `on_result`. A refused file does not stop the others.
 
-    The result of a small file comes when the archive file that it shares is sealed.
+    The result of a small file comes when the archive file that it shares is sealed. The same files give the same bytes
+    with any number of `workers`. Raise `Conflict` if another command is ingesting into the source.
     """
     options = options or IngestOptions()
     summary = IngestSummary()
@@ -149,9 +157,15 @@ def ingest(
         summary.add(result)
         on_result(result)
 
-    shared_archive.seal_unsealed(store, source)
-    with Inventory(store, source) as inventory, SharedArchive(source, options.size) as small:
-        target = _Target(store=store, source=source, options=options, inventory=inventory, small=small)
+    with (
+        source_lock(store, source),
+        IngestWorkers(workers) as processes,
+        SharedArchive(source, options.size) as small,
+        _inventory(store, source) as inventory,
+    ):
+        target = _Target(
+            store=store, source=source, options=options, inventory=inventory, small=small, workers=processes
+        )
         waiting: list[_SmallFile] = []
         try:
             for input_file in files:
@@ -171,6 +185,11 @@ def ingest(
     return summary
 
 
+def _inventory(store: Store, source: str) -> Inventory:
+    shared_archive.seal_unsealed(store, source)
+    return Inventory(store, source)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
     """The destination of the files of one command."""
@@ -180,6 +199,7 @@ class _Target:
     options: IngestOptions
     inventory: Inventory
     small: SharedArchive
+    workers: IngestWorkers
     kept: KeptColumns = field(default_factory=KeptColumns)
 
 
@@ -271,24 +291,45 @@ def _add_new(
 
 def _seal_alone(target: _Target, name: str, origin: Origin, kind: InputKind, file: BinaryIO) -> IngestResult:
     """Seal a file in archive files of its own, or those of them that are not sealed yet."""
-    manifests = list(
-        ingest_volumes(
-            target.store,
-            target.source,
-            origin,
-            partial(read_items, file, origin.name, kind),
-            target.options.size,
+    slices = table_slices(file, Path(file.name), origin.name, kind.short_name, target.options.size.records)
+    if slices is not None:
+        manifests = _seal_slices(target, origin, slices, file)
+    else:
+        manifests = list(
+            ingest_volumes(
+                target.store,
+                target.source,
+                origin,
+                partial(read_items, file, origin.name, kind),
+                target.options.size,
+            )
         )
-    )
-    entry = target.inventory.find(origin.identity)
-    counts = Counter(entry.counts if entry and entry.read_options is None else {})
+    counts = Counter[str]()
     for manifest in manifests:
-        counts.update(manifest.counts)
         target.kept.add(target.store, manifest)
+    for manifest in sealed_volumes(target.store, target.source, origin):
+        counts.update(manifest.counts)
     target.inventory.put(origin.identity, InventoryEntry(name=origin.name, stem=origin.stem, counts=counts))
     return IngestResult(
         name=name, kind=kind.short_name, status="added" if manifests else "known", counts=counts
     )
+
+
+def _seal_slices(target: _Target, origin: Origin, slices: TableSlices, file: BinaryIO) -> list[Manifest]:
+    """Seal the archive files of a large table that are not sealed yet, in the worker processes, and return them."""
+    return [
+        made.manifest
+        for made in ingest_slices(
+            target.store,
+            target.source,
+            origin,
+            target.options.columns,
+            slices,
+            most=max_unpacked_bytes(os.fstat(file.fileno()).st_size),
+            run=target.workers.map_in_order,
+        )
+        if made.is_new
+    ]
 
 
 def _seal_small(

@@ -37,12 +37,17 @@ MAX_WAITING = 10_000
 
 
 def run_ingest(
-    store: Store, source: str, inputs: Iterable[str], options: IngestOptions, as_json: bool
+    store: Store,
+    source: str,
+    inputs: Iterable[str],
+    options: IngestOptions,
+    as_json: bool,
+    workers: int = 1,
 ) -> None:
     """Ingest every input, and print the results. End the command with exit code 2 if one was refused."""
     store.sweep()
     lines = IngestPrinter(partial(echo, err=True))
-    summary = ingest(store, source, locate_inputs(inputs), options, lines.add)
+    summary = ingest(store, source, locate_inputs(inputs), options, lines.add, workers)
     lines.flush()
     _print_summary(source, summary, as_json)
 

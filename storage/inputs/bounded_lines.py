@@ -10,13 +10,16 @@ MAX_LINE_LENGTH = 2 * MAX_PAYLOAD_BYTES
 BOM = b"\xef\xbb\xbf"
 
 
-def lines(file: BinaryIO, longest: int = MAX_LINE_LENGTH) -> Iterator[tuple[int, bytes | None]]:
-    """Yield the number (from 1) and the bytes of each line, with its line break; None for a line over `longest` bytes.
+def lines(
+    file: BinaryIO, longest: int = MAX_LINE_LENGTH, begin: int = 1
+) -> Iterator[tuple[int, bytes | None]]:
+    """Yield the number (from `begin`) and the bytes of each line, with its line break; None for a line over `longest`
+    bytes.
 
-    Only a line feed ends a line, because texts contain U+2028 and similar characters. A byte order mark in front of the
-    first line is removed.
+    Only a line feed ends a line, because texts contain U+2028 and similar characters. A byte order mark in front of
+    line 1 is removed.
     """
-    number = 0
+    number = begin - 1
     while line := file.readline(longest + 1):
         number += 1
         if number == 1:

@@ -15,9 +15,8 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from thresher.core import InputError, RecordRef
 from thresher.storage.archive.open_files import STEP_NAME
@@ -70,9 +69,11 @@ def ingest_volumes(
     if volumes and volumes[-1].recipe["rest"] == "none":
         return
     try:
-        items = MadeRecords(origin, read(_end(volumes[-1]) if volumes else 0), size)
+        items = MadeRecords(origin, read(end_of(volumes[-1]) if volumes else 0), size)
         while True:
-            volumes.append(_seal(store, _Volume(source, origin, len(volumes), items, volumes)))
+            volume = _Volume(source, origin, len(volumes), items)
+            volume.first = end_of(volumes[-1]) if volumes else 0
+            volumes.append(_seal(store, volume, volumes))
             yield volumes[-1]
             if not items.is_more:
                 return
@@ -87,15 +88,44 @@ def sealed_volumes(store: Store, source: str, origin: Origin) -> Iterator[Manife
     number = 0
     while store.exists(name := manifest_name(STEP_NAME, f"{source}/{_stem(origin, number)}")):
         manifest = load_manifest(store, name)
-        if manifest.recipe.get("origin") != origin.identity:
-            raise InputError(
-                f"ingest {origin.name}: {source} holds another file of that name; rename one of them"
-            )
-        require_same_reading(
-            origin, source, {field: manifest.recipe.get(field) for field in origin.reading_options}
-        )
+        require_volume_of(origin, source, manifest)
         yield manifest
         number += 1
+
+
+def require_volume_of(origin: Origin, source: str, manifest: Manifest) -> None:
+    """Raise `InputError` if a volume is that of another input, or of the same input read with other options."""
+    if manifest.recipe.get("origin") != origin.identity:
+        raise InputError(
+            f"ingest {origin.name}: {source} holds another file of that name; rename one of them"
+        )
+    require_same_reading(
+        origin, source, {field: manifest.recipe.get(field) for field in origin.reading_options}
+    )
+
+
+class Span(NamedTuple):
+    """The records of an input that a volume holds."""
+
+    first: int
+    end: int
+    """Number after the last."""
+    rest: Rest
+
+
+def seal_span(
+    store: Store, source: str, origin: Origin, number: int, span: Span, items: Iterator[Item]
+) -> tuple[Manifest, str]:
+    """Seal volume `number` of an input with all of `items`. Return its Manifest, and place and problem of its first bad
+    record.
+    """
+    volume = _Volume(source, origin, number, MadeRecords(origin, items, DEFAULT_SIZE), span)
+    return _seal(store, volume, None), volume.first_bad
+
+
+def volume_part(source: str, origin: Origin, number: int) -> str:
+    """Return the name of the part that volume `number` of an input is."""
+    return f"{source}/{_stem(origin, number)}"
 
 
 def delete_archive_file(store: Store, manifest: Manifest) -> None:
@@ -109,15 +139,18 @@ class _Volume:
     """A volume that is being written."""
 
     def __init__(
-        self, source: str, origin: Origin, number: int, items: MadeRecords, before: list[Manifest]
+        self, source: str, origin: Origin, number: int, items: MadeRecords, span: Span | None = None
     ) -> None:
-        self.part = f"{source}/{_stem(origin, number)}"
-        self.origin, self.first = origin, _end(before[-1]) if before else 0
-        self.end = self.first
+        """`span` says which records it holds; without it, it holds as many as go in."""
+        self.part = volume_part(source, origin, number)
+        self.origin = origin
+        self.first = self.end = span.first if span else 0
         self.rest: Rest = "none"
+        self.first_bad = ""
+        self.good = 0
         self.passed_over: Counter[str] = Counter()
         self.contents: ArchiveContents | None = None
-        self._items, self._before = items, before
+        self._items, self._span = items, span
         self._packing = packing_of(items.sample()) if origin.rows else GZIP_PACKING
         self.name = f"warc/{self.part}{SUFFIXES[self._packing.compression]}"
 
@@ -125,19 +158,21 @@ class _Volume:
         """Write the file, and put the table of its columns."""
         items, size, pack = self._items, self._items.size, self._packing.pack
         found = ArchiveContents(counts=Counter(warcinfo=1), lines=IndexLines(), problems=Counter())
-        records, bad, is_indexed, rows = 0, "", True, KeptRows()
+        is_indexed, rows = True, KeptRows()
         with path.open("wb") as file:
             date_ms = items.next_date_ms
             file.write(self._packing.front)
             offset = len(self._packing.front) + file.write(self._opening(date_ms))
             while items.is_more and (
-                not records or (records < size.records and offset < size.bytes and not rows.is_full)
+                self._span is not None
+                or not self.good
+                or (self.good < size.records and offset < size.bytes and not rows.is_full)
             ):
                 item, made = items.take()
                 self.end = item.place + 1
                 if isinstance(made, UnusableRecord):
                     self.passed_over[f"{PASSED_OVER}{made.reason}"] += 1
-                    bad = bad or made.detail
+                    self.first_bad = self.first_bad or made.detail
                     continue
                 member = pack(made.data) if isinstance(made, IngestedRecord) else made
                 if (
@@ -161,11 +196,12 @@ class _Volume:
                     rows.add(offset, item.columns)
                 file.write(member)
                 offset += len(member)
-                records += 1
+                self.good += 1
             self.rest = "more" if items.is_more else "none"
+            if self._span is not None:
+                self.end, self.rest = self._span.end, self._span.rest
             file.seek(len(self._packing.front))
             file.write(self._opening(date_ms))
-        self._refuse_bad(records, bad)
         if not is_indexed:
             with path.open("rb") as file:
                 found = read_contents(file, self.name)
@@ -191,17 +227,20 @@ class _Volume:
             compression=self._packing.compression,
         )
 
-    def _refuse_bad(self, records: int, bad: str) -> None:
-        before = Counter[str]()
-        for manifest in self._before:
-            before.update(manifest.counts)
-        passed = self.passed_over.total() + sum(passed_over(before).values())
-        good = records + sum(map(_good, self._before))
-        require_good(self.origin, good=good, passed=passed, first_bad=bad)
 
+def _seal(store: Store, volume: _Volume, before: list[Manifest] | None) -> Manifest:
+    """Seal a volume. If the volumes `before` it are given, raise `InputError` if the input is refused by now."""
 
-def _seal(store: Store, volume: _Volume) -> Manifest:
-    warc = put_output(store, volume.name, 0, partial(volume.write, store=store))
+    def write(path: Path) -> None:
+        volume.write(path, store)
+        if before is not None:
+            passed = volume.passed_over.total() + sum(
+                sum(passed_over(each.counts).values()) for each in before
+            )
+            good = volume.good + sum(map(good_records, before))
+            require_good(volume.origin, good=good, passed=passed, first_bad=volume.first_bad)
+
+    warc = put_output(store, volume.name, 0, write)
     assert volume.contents is not None
     return seal_contents(store, volume.part, warc, volume.contents, volume.recipe, volume.passed_over)
 
@@ -210,11 +249,13 @@ def _stem(origin: Origin, number: int) -> str:
     return f"{origin.stem}-{number:05d}"
 
 
-def _end(manifest: Manifest) -> int:
+def end_of(manifest: Manifest) -> int:
+    """Return the number after the last record of a volume."""
     found = RANGE.fullmatch(str(manifest.recipe["records"]))
     assert found is not None
     return int(found[2])
 
 
-def _good(manifest: Manifest) -> int:
+def good_records(manifest: Manifest) -> int:
+    """Return how many records of the input a volume holds."""
     return sum(count for kind, count in manifest.counts.items() if not kind.startswith(PASSED_OVER)) - 1

@@ -19,20 +19,26 @@ from thresher.storage.inputs.table_files.columns import (
 
 
 def read(
-    file: BinaryIO, name: str, first: int = 0, *, columns: Columns = DEFAULT_COLUMNS
+    file: BinaryIO,
+    name: str,
+    first: int = 0,
+    *,
+    columns: Columns = DEFAULT_COLUMNS,
+    place: int = 0,
+    line: int = 1,
 ) -> Iterator[InputRecord | UnusableRecord]:
-    """Yield an item for each line that is not blank.
+    """Yield an item for each line that is not blank. The file begins with row `place` and line `line` of its input.
 
     Raise `InputError` if the first line is not an object with the requested columns.
     """
-    place = -1
-    for number, line in lines(file):
-        if line is not None and not line.strip():
+    place -= 1
+    for number, text in lines(file, begin=line):
+        if text is not None and not text.strip():
             continue
         place += 1
         if place and place < first:
             continue
-        found = _row(line)
+        found = _row(text)
         if place == 0:
             _check(found, columns, f"{name}, line {number}")
         if place < first:
@@ -41,7 +47,7 @@ def read(
             yield UnusableRecord(place=place, reason=found.reason, detail=f"line {number}: {found.detail}")
         else:
             spot = RowLocation(name=name, place=place, fragment=f"line={number}")
-            keep = partial(values_of_row, found, len(line or b""))
+            keep = partial(values_of_row, found, len(text or b""))
             yield guard(place, spot.fragment, partial(record_of_row, found, columns, spot, keep))
 
 

@@ -30,22 +30,34 @@ def read(
     Raise `InputError` if the footer, which describes the file, cannot be read, or if the file lacks the requested
     columns.
     """
+    table = opened(file, name)
+    names = table.schema_arrow.names
+    require_columns(names, columns, name)
+    begin = 0
+    for number, size in enumerate(group.num_rows for group in row_groups(table)):
+        if begin + size > first:
+            yield from _group(table, number, name, begin, first, columns)
+        begin += size
+
+
+def opened(file: BinaryIO, name: str) -> pq.ParquetFile:
+    """Return an open Parquet file. Raise `InputError` if its footer cannot be read."""
     try:
         table = pq.ParquetFile(
             file, buffer_size=READ_AHEAD, pre_buffer=False, page_checksum_verification=True
         )
-        groups = [table.metadata.row_group(number).num_rows for number in range(table.num_row_groups)]
-        names = table.schema_arrow.names
+        row_groups(table)
+        _ = table.schema_arrow
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(
             f"{name}: no Parquet that can be read ({one_line(error)}); get the file again"
         ) from None
-    require_columns(names, columns, name)
-    begin = 0
-    for number, size in enumerate(groups):
-        if begin + size > first:
-            yield from _group(table, number, name, begin, first, columns)
-        begin += size
+    return table
+
+
+def row_groups(table: pq.ParquetFile) -> list[pq.RowGroupMetaData]:
+    """Return the description of each row group."""
+    return [table.metadata.row_group(number) for number in range(table.num_row_groups)]
 
 
 def _group(
