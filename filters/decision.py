@@ -45,6 +45,13 @@ class Decisions:
         """Which documents are kept."""
         return np.asarray(self.rules == "", dtype=np.bool_)
 
+    def behind(self, rule: str, reasons: Texts) -> "Decisions":
+        """Return the decisions with one more rule behind all others, which drops documents for `reasons`."""
+        mine = (self.rules == "") & (reasons != "")
+        return Decisions(
+            rules=np.where(mine, rule, self.rules), reasons=np.where(mine, reasons, self.reasons)
+        )
+
 
 def decide(rules: Sequence[Rule], rows: MeasuredRows) -> Decisions:
     """Return the decision of `rules`, applied in order."""

@@ -2,7 +2,8 @@
 it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from thresher.core import Document, Edit, Verdict
 from thresher.filters.edits import compose
@@ -36,8 +37,10 @@ def judge(document: Document, language: LanguagePrediction, rules: Sequence[Rule
     return Verdict(id=document.id, keep=True, rule="", reason="", measurements=measurements, edits=edits)
 
 
-def analyzed(document: Document, language: LanguagePrediction) -> AnalyzedText:
-    """Return the text of a document as rules see it."""
+def analyzed(
+    document: Document, language: LanguagePrediction, columns: Mapping[str, object] = MappingProxyType({})
+) -> AnalyzedText:
+    """Return the text of a document as rules see it. `columns` are values that came with it."""
     return AnalyzedText(
         text=document.text,
         language=language.code,
@@ -45,4 +48,5 @@ def analyzed(document: Document, language: LanguagePrediction) -> AnalyzedText:
         language_share=language.share,
         url=document.url,
         license=document.license,
+        columns=columns,
     )

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain
 from operator import add
@@ -50,6 +50,10 @@ class AnalyzedText:
     """Address of the document; empty if unknown."""
     license: str = ""
     """URL of the licence that the page's markup states, or empty."""
+    columns: Mapping[str, object] = field(default_factory=dict)
+    """Columns of the input that the document came with: those that a rule names in its attribute `columns`. A column
+    that the document lacks is not among them.
+    """
 
     @cached_property
     def known(self) -> str:

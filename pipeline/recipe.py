@@ -105,13 +105,17 @@ def process_sources(
 
     `screen` says whether documents that deduplication knows are left out; None for what `[dedup]` says.
     """
+    from thresher.pipeline.steps.columns.threshold_columns import threshold_columns
     from thresher.pipeline.steps.dedup import choose_screen
+    from thresher.pipeline.steps.records.rule_set import rule_set
     from thresher.pipeline.steps.records.screened_parts import with_screen
 
     filters = signal_files.stored_filters(project.store, project.directory, project.config.filters)
     blocked = blocklist.put_blocklist(project.store, project.directory, filters.blocklist)
     numbers = project.config.dedup.permutations
     step = process.step(filters, blocked, permutations=numbers)
+    if process.wants_columns(filters):
+        threshold_columns(project.store, names, rule_set(filters), annotated=False)
     parts = (
         part
         for name in names
@@ -139,7 +143,8 @@ def judge_sources(
     """Make a set of verdicts of the measurements of the sources. Raise `InputError` if a record is not processed, or if
     its measurements do not suffice.
     """
-    from thresher.pipeline.steps.verdicts import judge_step
+    from thresher.pipeline.steps.columns.threshold_columns import threshold_columns
+    from thresher.pipeline.steps.judging import judge_step
 
     filters = project.config.filters
     process.require_processed(project.store, names, filters)
@@ -147,7 +152,10 @@ def judge_sources(
     for name in names:
         judge_step.require_same_reading(project.store, name, process.reading_recipe(filters, blocked))
     step = judge_step.step(chosen)
-    parts = [part for name in names for part in judge_step.parts(project.store, name, verdict_set, chosen)]
+    columns = threshold_columns(project.store, names, chosen, annotated=True)
+    parts = [
+        part for name in names for part in judge_step.parts(project.store, name, verdict_set, chosen, columns)
+    ]
     with record_run(project, step, names) as record:
         record.summary = run_step.run_step(
             project.store, step, parts, judge_step.work, pool=pool, progress=progress, retry=True

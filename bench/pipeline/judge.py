@@ -26,8 +26,8 @@ from thresher.pipeline.engine.task import NO_ITEM, ItemTracker, Task
 from thresher.pipeline.inputs.ingest import ingest
 from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.steps import process
+from thresher.pipeline.steps.judging import judge_step
 from thresher.pipeline.steps.records.rule_set import RuleSet, rule_set
-from thresher.pipeline.steps.verdicts import judge_step
 from thresher.pipeline.steps.verdicts.verdict_sets import outputs_by_folder
 from thresher.pipeline.terminal.progress import SilentProgress
 from thresher.storage.directory_store import DirectoryStore

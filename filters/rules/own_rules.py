@@ -41,6 +41,11 @@ class OwnRule:
         return tuple(self.rule.measures)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of inputs that the rule wants."""
+        return tuple(getattr(self.rule, "columns", ()))
+
+    @property
     def recipe(self) -> Mapping[str, Any]:
         """The rule's parameters, and `source`, the digest of its file."""
         return {**self.rule.recipe, "source": _digest(self.file)}

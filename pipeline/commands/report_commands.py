@@ -6,7 +6,6 @@ A command parses its options, calls one function, and prints the result. It impo
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,14 +29,6 @@ if TYPE_CHECKING:
     from thresher.pipeline.reports.rule_scan import RuleScan
 
 
-class DocumentGroup(StrEnum):
-    """The names of `pipeline.reports.rule_scan.GROUP_KINDS`, which this module cannot import."""
-
-    LANGUAGE = "language"
-    SOURCE = "source"
-    DOMAIN = "domain"
-
-
 def report_command(
     names: Names = None,
     plot: Annotated[
@@ -48,10 +39,13 @@ def report_command(
         ),
     ] = None,
     by: Annotated[
-        list[DocumentGroup] | None,
+        list[str] | None,
         typer.Option(
             "--by",
-            help="Show the documents by language, source or domain; may be given again. Reads all measurements.",
+            metavar="COLUMN",
+            help="Show the documents by language, source, domain, or a column of inputs or annotations; may be given "
+            "again. Reads all measurements.",
+            autocompletion=lambda: ["language", "source", "domain"],
         ),
     ] = None,
     rules: Annotated[
@@ -124,12 +118,13 @@ def report_command(
     is_page = plot is not None and plot.suffix.lower() in {".html", ".htm"}
     scan = None
     if by or rules or histograms is not None or is_page:
-        from thresher.pipeline.reports.rule_scan import GROUP_KINDS, scan_rules
+        from thresher.pipeline.reports.rule_scan import GROUP_KINDS, report_columns, scan_rules
 
+        named = [name for name in by or () if name not in GROUP_KINDS]
+        columns = report_columns(opened.store, sources, named)
         removed = report.removed_ids(opened, sources, verdicts)
-        shown = {kind.value for kind in by or ()}
-        kinds = [kind for kind in GROUP_KINDS if as_json or is_page or kind in shown]
-        scan = scan_rules(opened.store, sources, removed, verdicts, kinds=kinds)
+        kinds = [kind for kind in GROUP_KINDS if as_json or is_page or kind in (by or ())]
+        scan = scan_rules(opened.store, sources, removed, verdicts, kinds=kinds, columns=columns)
         _draw(funnel, scan, histograms, plot if is_page else None)
     if plot is not None and not is_page:
         report.plot(funnel, plot)
@@ -151,7 +146,7 @@ def report_command(
         from thresher.pipeline.reports.rule_tables import render_groups, render_rules
 
         for kind in dict.fromkeys(by or ()):
-            render_groups(scan, kind.value, funnel, console())
+            render_groups(scan, kind, funnel, console())
         if rules:
             render_rules(scan, console())
     cost_table.render(costs, console())

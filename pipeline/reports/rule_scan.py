@@ -1,5 +1,5 @@
-"""One scan of measurements and verdicts: the funnel by language, source and domain, what only one rule removes, and how
-each measurement lies beside its thresholds.
+"""One scan of measurements and verdicts: the funnel by language, source, domain and any column, what only one rule
+removes, and how each measurement lies beside its thresholds.
 
 No text is read. Memory holds one part, a histogram for each threshold, and the counts of each domain.
 """
@@ -8,14 +8,19 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from itertools import repeat
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from thresher.core import InputError
 from thresher.filters.decision import MeasuredRows, reasons_of
 from thresher.filters.thresholds import Threshold, thresholds_of
 from thresher.pipeline.domains import domain_of
+from thresher.pipeline.steps.columns.column_values import column_tables, column_values
+from thresher.pipeline.steps.columns.known_columns import Column, KnownColumns
 from thresher.pipeline.steps.records.measured_rows import measured_rows
 from thresher.pipeline.steps.records.rule_set import rules_in
 from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
@@ -28,6 +33,8 @@ BINS_A_DECADE = 10
 SHARE_BINS = 50
 MIN_VALUE, MAX_VALUE = 0.1, 1e6
 """Ends of the scale of measurements that are no shares; smaller and larger ones count in the first and the last bin."""
+MAX_NAME = 200
+"""Characters of the name of a group."""
 _DOCUMENTS = tables.columns(tables.DOCUMENTS, "id", "url", "language")
 
 
@@ -84,7 +91,8 @@ class RuleScan:
 
     measured: int
     """Documents that all rules measured."""
-    groups: dict[GroupKind, dict[str, GroupCounts]]
+    groups: dict[str, dict[str, GroupCounts]]
+    """By kind, or by the name of a column."""
     rules: tuple[RuleCounts, ...]
     histograms: tuple[Histogram, ...]
 
@@ -96,11 +104,14 @@ def scan_rules(
     verdict_set: str = "",
     *,
     kinds: Sequence[GroupKind] = GROUP_KINDS,
+    columns: Sequence[Column] = (),
 ) -> RuleScan:
     """Scan the parts of some sources. `duplicates` are the ids of documents that deduplication removed. Documents are
-    counted by groups of these `kinds` only.
+    counted by groups of these `kinds`, and by the values of `columns`, only.
     """
-    groups: dict[GroupKind, dict[str, GroupCounts]] = {kind: {} for kind in kinds}
+    groups: dict[str, dict[str, GroupCounts]] = {
+        name: {} for name in (*kinds, *(column.name for column in columns))
+    }
     rules: dict[str, RuleCounts] = {}
     histograms: dict[tuple[str, str, float], Histogram] = {}
     measured = 0
@@ -114,7 +125,7 @@ def scan_rules(
             _count_rules(chosen, rows, sizes, rules)
             _count_values(chosen, rows, histograms)
             by_id = dict(zip(table["id"].to_pylist(), sizes.tolist(), strict=True))
-            for group, verdict, size in _documents(store, source, part, by_id, kinds):
+            for group, verdict, size in _documents(store, source, part, by_id, _Groups(kinds, columns)):
                 for kind, name in group.items():
                     counts = groups[kind].setdefault(name, GroupCounts())
                     _count_document(counts, verdict, size, is_duplicate=verdict["id"] in duplicates)
@@ -126,16 +137,57 @@ def scan_rules(
     )
 
 
+class _Groups(NamedTuple):
+    """What documents are grouped by."""
+
+    kinds: Sequence[GroupKind]
+    columns: Sequence[Column]
+
+
+def report_columns(store: Store, sources: Sequence[str], names: Sequence[str]) -> tuple[Column, ...]:
+    """Return the columns that `report --by` names. Raise `InputError` if there is no such column, or if its values are
+    no groups.
+    """
+    columns = KnownColumns(store, sources).find_all(names, "report --by")
+    for column in columns:
+        is_group = column.is_text or pa.types.is_boolean(column.type) or pa.types.is_integer(column.type)
+        if not is_group or column.origin == "cluster" or column.name == "text":
+            raise InputError(
+                f"report --by: {column.name} holds {column.described}; give a column of texts, integers or true and"
+                " false"
+            )
+    return columns
+
+
 def _documents(
-    store: Store, source: str, part: JudgedPart, sizes: dict[Any, int], kinds: Sequence[GroupKind]
-) -> Iterator[tuple[dict[GroupKind, str], dict[str, Any], int]]:
+    store: Store, source: str, part: JudgedPart, sizes: dict[Any, int], by: _Groups
+) -> Iterator[tuple[dict[str, str], dict[str, Any], int]]:
     """Yield the groups, the verdict and the bytes of text of each document. Columns with text are not read."""
     schema = tables.columns(tables.VERDICTS, "id", "keep", "rule")
     verdicts = {row["id"]: row for row in tables.read(store, part.verdicts, schema).to_pylist()}
+    values = _values(store, part, by.columns)
     for rows in tables.row_groups(store, part.documents, _DOCUMENTS):
         for row in rows.to_pylist():
-            group = {kind: _group(kind, row, source) for kind in kinds}
-            yield group, verdicts[row["id"]], sizes.get(row["id"], 0)
+            group: dict[str, str] = {kind: _group(kind, row, source) for kind in by.kinds}
+            yield group | next(values), verdicts[row["id"]], sizes.get(row["id"], 0)
+
+
+def _values(store: Store, part: JudgedPart, columns: Sequence[Column]) -> Iterator[dict[str, str]]:
+    """Yield the values of columns for each document of a part, as names of groups."""
+    if not columns:
+        yield from repeat({})
+        return
+    for row in column_values(store, column_tables(store, part, columns), columns).to_pylist():
+        yield {name: _name_of(value) for name, value in row.items()}
+
+
+def _name_of(value: Any) -> str:
+    """Return the name of the group of a value."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "unknown"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)[:MAX_NAME] if value not in (None, "") else "unknown"
 
 
 def _group(kind: GroupKind, row: dict[str, Any], source: str) -> str:

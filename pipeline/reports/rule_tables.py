@@ -10,7 +10,7 @@ from rich.table import Table
 
 from thresher.pipeline.funnel import Funnel
 from thresher.pipeline.reports.dropped_documents import DroppedDocument
-from thresher.pipeline.reports.rule_scan import GroupCounts, GroupKind, Histogram, RuleScan
+from thresher.pipeline.reports.rule_scan import GroupCounts, Histogram, RuleScan
 from thresher.pipeline.terminal.byte_text import byte_text
 from thresher.pipeline.terminal.printable import printable
 
@@ -43,8 +43,8 @@ def tokens_of(counts: GroupCounts, funnel: Funnel) -> int | None:
     return round(counts.kept_bytes * kept.tokens / kept.text_bytes)
 
 
-def render_groups(scan: RuleScan, kind: GroupKind, funnel: Funnel, console: Console) -> None:
-    """Print the documents by language, source or domain, and what dropped most of them. JSON and HTML have all."""
+def render_groups(scan: RuleScan, kind: str, funnel: Funnel, console: Console) -> None:
+    """Print the documents by one kind of group or one column, and what dropped most of them. JSON and HTML have all."""
     table = Table(title=f"Documents by {kind}", title_justify="left")
     table.add_column(kind, overflow="fold")
     for column in ("documents", "text", "kept", "kept text", "tokens", "most dropped by"):

@@ -19,9 +19,16 @@ from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
 from thresher.pipeline.steps.records.process_parameters import ProcessParameters
-from thresher.pipeline.steps.records.rule_set import rule_set, rules_recipe
+from thresher.pipeline.steps.records.rule_set import (
+    COLUMNS_PREFIX,
+    named_columns,
+    rule_set,
+    rules_of,
+    rules_recipe,
+)
 from thresher.pipeline.steps.records.stored_signals import file_names, preparation
 from thresher.storage.archive.open_files import archive_outputs
+from thresher.storage.columns.kept_names import kept_table_name
 from thresher.storage.manifest import Input, Manifest, manifest_name, manifests
 from thresher.storage.store import Store
 from thresher.storage.warc.cdxj import read as read_cdxj
@@ -99,6 +106,11 @@ def parts_of(
         ends = sorted(
             (row.offset + row.length, pictured_page(row.url)) for row in rows if row.filename == warc.name
         )
+    beside = [
+        Input(name=output.name, sha256=output.sha256)
+        for output in archive.outputs
+        if output.name == kept_table_name(archive.part) and wants_columns(filters)
+    ]
     # Parts start after a response, because screenshots and the DOM of a page lie before its response and belong to the
     # same part.
     starts = [0]
@@ -113,7 +125,7 @@ def parts_of(
             reads=(*([blocklist_name] if blocklist_name else []), *file_names(filters.signals)),
             preparation=preparation(filters.signals),
             writes=tuple(f"{table}/{name}.parquet" for table in TABLES),
-            inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end),),
+            inputs=(Input(name=warc.name, sha256=warc.sha256, first=first, end=end), *beside),
             parameters=ProcessParameters(
                 source=source,
                 rules=rule_set(filters),
@@ -125,6 +137,13 @@ def parts_of(
                 permutations=permutations,
             ),
         )
+
+
+def wants_columns(filters: FiltersConfig) -> bool:
+    """Return whether a threshold or a rule needs the columns that came with the documents."""
+    if any(key.startswith(COLUMNS_PREFIX) for key in filters.thresholds):
+        return True
+    return bool(filters.rules) and any(named_columns(rule) for rule in rules_of(rule_set(filters)))
 
 
 def require_processed(store: Store, sources: Iterable[str], filters: FiltersConfig) -> None:

@@ -85,6 +85,21 @@ def kept_values(
     return pa.Table.from_arrays([cast_from(found, field) for field in schema], schema=schema)
 
 
+def kept_offsets(store: Readable, sealed: SealedObject, first: int, end: int) -> npt.NDArray[np.int64]:
+    """Return the offsets of the records that have a row and begin in the bytes from `first` to `end`. Raise
+    `CorruptData` if the table is not as it was sealed.
+    """
+    check_sealed(store, sealed)
+    try:
+        with store.open(sealed.name) as file:
+            parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
+            rows = parquet.read(columns=[RECORD_OFFSET], use_threads=False)
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise _unreadable(sealed.name, error) from error
+    offsets = np.array(rows[RECORD_OFFSET].to_pylist(), np.int64)
+    return offsets[(offsets >= first) & (offsets < end)]
+
+
 def _groups(metadata: Any, offsets: npt.NDArray[np.int64]) -> list[int]:
     """Return the row groups whose range of offsets has one of `offsets`."""
     found = []

@@ -95,7 +95,8 @@ def steps() -> dict[str, int]:
     from thresher.pipeline.dedup_index import index_state, screen_filter
     from thresher.pipeline.steps import dedup, export_plan, process
     from thresher.pipeline.steps.cuts import cut_results
-    from thresher.pipeline.steps.verdicts import judge_step, verdict_sets
+    from thresher.pipeline.steps.judging import judge_step
+    from thresher.pipeline.steps.verdicts import verdict_sets
     from thresher.storage.archive import open_files
     from thresher.storage.crawllog import log_writer
 

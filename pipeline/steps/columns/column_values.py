@@ -14,6 +14,7 @@ from thresher.pipeline.steps.verdicts.removed_documents import column_values as 
 from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart
 from thresher.storage import tables
 from thresher.storage.archive.open_files import STEP_NAME
+from thresher.storage.columns.column_paths import values_within
 from thresher.storage.columns.kept_names import kept_table_name
 from thresher.storage.columns.kept_table import kept_values
 from thresher.storage.columns.united_types import cast_from
@@ -140,7 +141,7 @@ def _from_inputs(
     schema = pa.schema(list({column.path[0]: column.field for column in columns}.values()))
     offsets = fixed_values(documents["record_offset"], "<i8")
     rows = kept_values(store, part.inputs, offsets, schema)
-    return {column.name: _within(rows[column.path[0]], column.path[1:]) for column in columns}
+    return {column.name: values_within(rows[column.path[0]], column.path[1:]) for column in columns}
 
 
 def _annotated(
@@ -151,15 +152,7 @@ def _annotated(
         return pa.chunked_array([pa.nulls(documents.num_rows, cast("Any", column.type))])
     rows = tables.read(store, table, None)
     rows = rows.take(pc.index_in(documents["id"], value_set=rows["id"].combine_chunks()))
-    return _within(cast_from(rows, column.field), column.path[1:])
-
-
-def _within(values: "pa.ChunkedArray[Any]", path: Sequence[str]) -> "pa.ChunkedArray[Any]":
-    """Return the field of structures that `path` leads to."""
-    for name in path:
-        chunks = [pc.struct_field(chunk, name) for chunk in values.chunks]
-        values = pa.chunked_array(chunks, cast("Any", values.type).field(name).type)
-    return values
+    return values_within(cast_from(rows, column.field), column.path[1:])
 
 
 def _cluster_sizes(store: Readable, part: ColumnTables, documents: pa.Table) -> "pa.ChunkedArray[Any]":

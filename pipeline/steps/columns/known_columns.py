@@ -12,7 +12,7 @@ A name means the first of these that has it:
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from thresher.pipeline.steps.annotations.annotation_tables import annotation_sch
 from thresher.pipeline.steps.verdicts.verdict_sets import judged_parts
 from thresher.shards.mix import CLUSTER_SIZE, nearest
 from thresher.storage import tables
+from thresher.storage.columns.column_paths import column_path, value_type
 from thresher.storage.columns.kept_names import FOLDER
 from thresher.storage.columns.kept_rows import RECORD_OFFSET
 from thresher.storage.columns.kept_table import kept_schema
@@ -98,6 +99,15 @@ class KnownColumns:
         if found is not None:
             return found._replace(name=name)
         raise InputError(f"{where}: {self.unknown(name, others)}")
+
+    def find_beside(self, name: str, where: str) -> Column:
+        """Return the column of an input or of an annotation that `name` means, whatever else has the name. Raise
+        `InputError` as `find`.
+        """
+        found = self._input_column(name.removeprefix(INPUT_PREFIX)) or annotation_column(
+            self.annotations, name.removeprefix(ANNOTATION_PREFIX), where
+        )
+        return self.find(f"{INPUT_PREFIX}{name}", where) if found is None else found._replace(name=name)
 
     def find_all(self, names: Iterable[str], where: str) -> tuple[Column, ...]:
         """Return the columns that names mean, each once. Raise `InputError` as `find`."""
@@ -179,39 +189,6 @@ def annotation_column(annotations: Mapping[str, pa.Schema], name: str, where: st
         known = ", ".join(f"{column.annotation}.{name}" for column in every)
         raise InputError(f"{where}: {name!r} is a column of several annotations; name one of {known}")
     return every[0] if every else None
-
-
-def column_path(schema: pa.Schema, name: str) -> tuple[tuple[str, ...], Field] | None:
-    """Return the names that lead to a column or to a field of a structure, and the column's field; None if there is
-    none.
-    """
-    if name in schema.names:
-        return (name,), schema.field(name)
-    for end in (at for at, character in enumerate(name) if character == "."):
-        first, path = name[:end], name[end + 1 :].split(".")
-        if first in schema.names and _has_path(schema.field(first).type, path):
-            return (first, *path), schema.field(first)
-    return None
-
-
-def value_type(kind: pa.DataType, path: Sequence[str]) -> pa.DataType:
-    """Return the type of what `path`, a name in a table and names of fields, leads to."""
-    for name in path[1:]:
-        kind = _field_type(kind, name)
-    return kind
-
-
-def _field_type(kind: Any, name: str) -> pa.DataType:
-    found: pa.DataType = kind.field(name).type
-    return found
-
-
-def _has_path(kind: pa.DataType, path: Sequence[str]) -> bool:
-    for name in path:
-        if not pa.types.is_struct(kind) or kind.get_field_index(name) < 0:
-            return False
-        kind = _field_type(kind, name)
-    return True
 
 
 def _is_string(kind: pa.DataType) -> bool:

@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,6 @@ from thresher.extract import Skip
 from thresher.extract.engines.page_engine import load_engine, require_engine
 from thresher.extract.record_document import LanguagePrecheck, extract_document, rights_of
 from thresher.filters.decision import decide
-from thresher.filters.dedup.signature import sign
 from thresher.filters.judge import analyzed
 from thresher.filters.measuring import Measurer, measured_columns
 from thresher.filters.models.language import LanguagePrediction
@@ -33,6 +32,7 @@ from thresher.pipeline.engine.task import ItemTracker, PartOutputs
 from thresher.pipeline.funnel import EARLY_RULE, SCREEN_RULE, edited_count, funnel_stage, stage_counts
 from thresher.pipeline.steps import blocklist
 from thresher.pipeline.steps.language_precheck import cached_recogniser, language_precheck
+from thresher.pipeline.steps.records.column_thresholds import column_thresholds, crossed
 from thresher.pipeline.steps.records.measured_rows import measured_rows
 from thresher.pipeline.steps.records.page_records import (
     RecordsBefore,
@@ -43,9 +43,13 @@ from thresher.pipeline.steps.records.page_records import (
 )
 from thresher.pipeline.steps.records.process_parameters import ProcessParameters
 from thresher.pipeline.steps.records.rare_collection import rare_collection
-from thresher.pipeline.steps.records.rule_set import rules_of
+from thresher.pipeline.steps.records.rule_columns import RuleColumns
+from thresher.pipeline.steps.records.rule_set import COLUMNS_RULE, named_columns, rules_of
+from thresher.pipeline.steps.records.signature_rows import SignatureRow, sign_document, signature_table
 from thresher.pipeline.steps.records.stored_signals import StoredFiles
 from thresher.storage import sealed_reading, tables
+from thresher.storage.columns.column_paths import input_values
+from thresher.storage.columns.kept_names import FOLDER
 from thresher.storage.commoncrawl import index_facts
 from thresher.storage.manifest import Input
 from thresher.storage.tables import MeasurementRow
@@ -67,21 +71,10 @@ PAGELESS_TYPES = frozenset({REVISIT, DAMAGED})
 """Types without text, which are skipped. The document of a revisit is that of the record it refers to."""
 
 
-class _SignatureRow(NamedTuple):
-    """The row of a kept document in the signatures."""
-
-    id: str
-    url: str
-    text_hash: bytes
-    text_bytes: int
-    payload_bytes: int
-    fetched_at_ms: int
-    minhash: np.ndarray[Any, np.dtype[np.uint32]]
-
-
 def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) -> PartOutputs:
     """Make the tables of one part."""
-    span, *_ = part.inputs
+    span, *more = part.inputs
+    beside = next((each for each in more if each.name.startswith(f"{FOLDER}/")), None)
     task: ProcessParameters = part.parameters
     chosen, languages = rules_of(task.rules, StoredFiles(store)), task.rules.languages
     reader = _RecordReader(
@@ -91,6 +84,7 @@ def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) 
         parameters=task,
         measurer=Measurer(chosen),
         precheck=partial(language_precheck, languages) if languages else None,
+        columns=RuleColumns(store, span, beside, [name for rule in chosen for name in named_columns(rule)]),
         is_blocked=blocklist.load_blocklist(store, task.blocklist).blocks if task.blocklist else None,
     )
     # Outside the failure boundary, because a missing model or engine is no fault of a record.
@@ -110,6 +104,11 @@ def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) 
         [rule.name for rule in chosen],
     )
     decisions = decide(chosen, measured_rows(measurements))
+    thresholds = column_thresholds(task.rules)
+    if beside is not None and thresholds:
+        offsets = [each.document.record.offset for each in results if each.measured and each.document]
+        values = input_values(store, beside, np.array(offsets, np.int64), [each.name for each in thresholds])
+        decisions = decisions.behind(COLUMNS_RULE, crossed(values, thresholds))
     decided = iter(zip(decisions.rules, decisions.reasons, strict=True))
     verdicts: list[Verdict] = []
     counts: Counter[str] = Counter()
@@ -134,8 +133,8 @@ def make_tables(store: PartStore, step: Step, part: Part, tracker: ItemTracker) 
         tables.document_rows([result.document for result in results if result.document is not None]),
         measurements,
         tables.verdict_rows(verdicts),
-        _signature_rows([row for row, keep in signed if row is not None and keep], task.permutations),
-        _signature_rows([row for row, keep in signed if row is not None and not keep], task.permutations),
+        signature_table([row for row, keep in signed if row is not None and keep], task.permutations),
+        signature_table([row for row, keep in signed if row is not None and not keep], task.permutations),
         *([] if task.screen is None else [_screened_rows(results)]),
     )
     outputs = tuple(
@@ -152,18 +151,6 @@ def _verdict(result: "_RecordResult", rule: str, reason: str) -> Verdict:
     edits = tuple(row.edits) if not rule else ()
     return Verdict(
         id=row.id, keep=not rule, rule=rule, reason=reason, measurements=row.measurements, edits=edits
-    )
-
-
-def _signature_rows(rows: Sequence[_SignatureRow], permutations: int) -> pa.Table:
-    return tables.signature_rows(
-        ids=[row.id for row in rows],
-        urls=[row.url for row in rows],
-        text_hashes=[row.text_hash for row in rows],
-        text_bytes=[row.text_bytes for row in rows],
-        payload_bytes=[row.payload_bytes for row in rows],
-        fetched_at_ms=[row.fetched_at_ms for row in rows],
-        minhashes=np.array([row.minhash for row in rows], dtype=np.uint32).reshape(-1, permutations),
     )
 
 
@@ -187,7 +174,7 @@ class _MeasuredDocument(NamedTuple):
 
     row: MeasurementRow
     editors: tuple[str, ...]
-    signature: _SignatureRow | None
+    signature: SignatureRow | None
     """None if no later decision can keep the document, because nobody wants its language."""
 
 
@@ -226,6 +213,7 @@ class _RecordReader(NamedTuple):
     measurer: Measurer
     precheck: LanguagePrecheck | None
     is_blocked: Callable[[str], bool] | None
+    columns: RuleColumns
 
     def read(self, record: ArchivedRecord, before: RecordsBefore) -> _RecordResult | _Unjudged:
         """Return the document of a record, or its result if that is no matter of judging. Raise `Failure`."""
@@ -258,11 +246,13 @@ class _RecordReader(NamedTuple):
         verdict = Verdict(id=found.id, keep=False, rule=RIGHTS_RULE, reason=str(refusal), measurements={})
         return _RecordResult(verdict=verdict, payload_bytes=payload, document=found, text_bytes=text_bytes)
 
-    def judge(self, unjudged: _Unjudged, signature: _SignatureRow | None = None) -> _RecordResult:
+    def judge(self, unjudged: _Unjudged, signature: SignatureRow | None = None) -> _RecordResult:
         """Return the result of a document. `signature` is that of its text, if it is known. Raise `Failure`."""
         _, payload, found, language = unjudged
         with failure_boundary("judge"):
-            measured = self.measurer.measure(analyzed(found, language))
+            measured = self.measurer.measure(
+                analyzed(found, language, self.columns.of_record(found.record.offset))
+            )
             if not found.license:
                 found = dataclasses.replace(found, license=stated_license_url(found.text))
         with failure_boundary("sign"):
@@ -282,7 +272,7 @@ class _RecordReader(NamedTuple):
             if not measured.is_wanted:
                 signature = None
             elif signature is None or measured.text != found.text:
-                signature = _sign(found, measured.text, payload, self.parameters.permutations)
+                signature = sign_document(found, measured.text, payload, self.parameters.permutations)
         return _RecordResult(
             payload_bytes=payload,
             document=found,
@@ -345,14 +335,14 @@ def _screened(
     """Yield the result of each record: a document that the index of deduplication has is not judged."""
     task, read = reader.parameters, list(found)
     assert task.screen is not None
-    signatures: dict[int, _SignatureRow] = {}
+    signatures: dict[int, SignatureRow] = {}
     for at, each in enumerate(read):
         if isinstance(each, _Unjudged):
             tracker.start_item(each.offset)
             try:
                 with failure_boundary("sign"):
                     tables.require_storable(each.document)
-                    signatures[at] = _sign(
+                    signatures[at] = sign_document(
                         each.document, each.document.text, each.payload_bytes, task.permutations
                     )
             except Failure as failure:
@@ -383,7 +373,7 @@ def _screened(
 
 
 def _judge(
-    reader: _RecordReader, each: _Unjudged, signature: _SignatureRow | None, tracker: ItemTracker
+    reader: _RecordReader, each: _Unjudged, signature: SignatureRow | None, tracker: ItemTracker
 ) -> _RecordResult:
     tracker.start_item(each.offset)
     try:
@@ -396,20 +386,6 @@ def _payload_bytes(record: ArchivedRecord) -> int:
     """Return the payload bytes of a page, also of one that was dropped before the archive."""
     remains = dropped(record.payload) if record.type == DROPPED else None
     return len(record.payload) if remains is None else remains.length
-
-
-def _sign(found: Document, text: str, payload_bytes: int, permutations: int) -> _SignatureRow:
-    """Return the signature of a document whose edited text is `text`."""
-    text_hash, minhash = sign(text, permutations)
-    return _SignatureRow(
-        id=found.id,
-        url=found.url,
-        text_hash=text_hash,
-        text_bytes=len(text.encode()),
-        payload_bytes=payload_bytes,
-        fetched_at_ms=found.fetched_at_ms,
-        minhash=minhash,
-    )
 
 
 def _extract(

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from thresher.filters.text import Rule
 
 
+COLUMNS_RULE = "columns"
+"""Name of the rule that decides by columns of inputs and annotations (`pipeline.steps.records.column_thresholds`)."""
+COLUMNS_PREFIX = f"{COLUMNS_RULE}."
+
+
 class RuleSet(NamedTuple):
     """The names and numbers that rules follow from. It can be sent to a worker and compared."""
 
@@ -111,9 +116,15 @@ def rules_of(chosen: RuleSet, files: SignalFiles | None = None) -> tuple[Rule, .
     signals = signal_rules(chosen.signals, files)
     if taken := {rule.name for rule in first} & {rule.name for rule in signals}:
         raise InputError(f"filters.rules: a rule of Thresher has the name {min(taken)!r}; give yours another")
-    rules = with_thresholds((*first, *signals), dict(chosen.thresholds))
+    rules = with_thresholds((*first, *signals), _of_rules(chosen, is_of_columns=False))
     require_own_columns(rules)
     return rules
+
+
+def named_columns(rule: object) -> tuple[str, ...]:
+    """Return the columns of inputs that a rule wants: its attribute `columns`, if it has one."""
+    names: tuple[str, ...] = tuple(getattr(rule, "columns", ()))
+    return names
 
 
 def rules_recipe(chosen: RuleSet) -> dict[str, Any]:
@@ -125,8 +136,20 @@ def rules_recipe(chosen: RuleSet) -> dict[str, Any]:
         "languages": list(chosen.languages),
         # Every document is measured by it, also if all languages are kept.
         "language": model_recipe(chosen.language_model),
-        "rules": [{"rule": rule.name, **rule.recipe} for rule in rules_of(chosen)],
+        "rules": [
+            *({"rule": rule.name, **rule.recipe} for rule in rules_of(chosen)),
+            *(
+                [{"rule": COLUMNS_RULE, **columns}]
+                if (columns := _of_rules(chosen, is_of_columns=True))
+                else []
+            ),
+        ],
     }
+
+
+def _of_rules(chosen: RuleSet, *, is_of_columns: bool) -> dict[str, float]:
+    """Return the thresholds on columns, or all others."""
+    return {key: value for key, value in chosen.thresholds if key.startswith(COLUMNS_PREFIX) == is_of_columns}
 
 
 def rule_names(recipe: Any) -> list[str]:

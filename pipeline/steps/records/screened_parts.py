@@ -44,7 +44,11 @@ def with_screen(store: Store, parts: Iterable[Part], screen: ScreenTask | None) 
     for part in parts:
         if part.name in sealed:
             made = load_manifest(store, manifest_name(PROCESS, part.name)) if part.name in screened else None
-            yield part if made is None else replace(part, inputs=(*part.inputs, *made.inputs[1:]))
+            yield (
+                part
+                if made is None
+                else replace(part, inputs=(*part.inputs, *made.inputs[len(part.inputs) :]))
+            )
         elif screen is None or part.name in stale:
             yield part
         else:

@@ -84,8 +84,8 @@ def judged_parts(store: Store, source: str, verdict_set: str = "") -> Iterator[J
             continue
         seal = manifest_name(JUDGE, f"{verdict_set}/{made.part}")
         judged = load_manifest(store, seal) if seal in sealed else None
-        if judged is None or {each.sha256 for each in judged.inputs} != {
-            tables[each].sha256 for each in READ
+        if judged is None or not {tables[each].sha256 for each in READ} <= {
+            each.sha256 for each in judged.inputs
         }:
             problem = "does not cover" if judged is None else "was made of earlier results of"
             redo = "" if judged is None else " --redo"

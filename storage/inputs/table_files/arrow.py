@@ -17,6 +17,7 @@ from thresher.storage.inputs.entry import InputRecord, UnusableRecord, guard
 from thresher.storage.inputs.table_files.columns import (
     DEFAULT_COLUMNS,
     Columns,
+    Keep,
     RowLocation,
     record_of_row,
     require_columns,
@@ -74,8 +75,12 @@ def rows(
             if isinstance(row, str):
                 yield UnusableRecord(place=number, reason=row, detail=f"{spot.fragment}: {row}")
             else:
-                keep = partial(BatchRow, whole, number - begin)
+                keep = _columns_of(whole, number - begin)
                 yield guard(number, spot.fragment, partial(record_of_row, row, columns, spot, keep))
+
+
+def _columns_of(batch: pa.RecordBatch, row: int) -> Keep:
+    return lambda held: BatchRow(batch, row, held)
 
 
 def _is_flat(kind: pa.DataType) -> bool:

@@ -9,8 +9,8 @@ from thresher.pipeline.engine import run_step
 from thresher.pipeline.inputs.ingest import ingest
 from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.steps import process
+from thresher.pipeline.steps.judging import judge_step
 from thresher.pipeline.steps.records.rule_set import rule_set
-from thresher.pipeline.steps.verdicts import judge_step
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.storage.directory_store import DirectoryStore
 

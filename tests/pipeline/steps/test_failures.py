@@ -24,7 +24,7 @@ from thresher.pipeline.engine.task import NO_ITEM, ItemTracker, Task
 from thresher.pipeline.inputs.ingest import IngestOptions, ingest
 from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.steps import process
-from thresher.pipeline.steps.records import process_records
+from thresher.pipeline.steps.records import process_records, signature_rows
 from thresher.storage import tables
 from thresher.storage.commoncrawl import index_facts
 from thresher.storage.directory_store import DirectoryStore
@@ -95,7 +95,7 @@ def made(store):
         (process_records, "rights_of", "judge"),
         (process_records, "analyzed", "judge"),
         (tables, "require_storable", "sign"),
-        (process_records, "sign", "sign"),
+        (signature_rows, "sign", "sign"),
         (records, "_record", "record"),
     ],
 )

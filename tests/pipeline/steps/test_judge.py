@@ -14,9 +14,9 @@ from thresher.pipeline.configuration import DedupConfig, FiltersConfig
 from thresher.pipeline.engine import run_step
 from thresher.pipeline.reports.kept_documents import kept_documents
 from thresher.pipeline.steps import dedup, export_plan, process
+from thresher.pipeline.steps.judging import judge_step
 from thresher.pipeline.steps.options.export_options import ExportOptions
 from thresher.pipeline.steps.records.rule_set import rule_set, with_settings
-from thresher.pipeline.steps.verdicts import judge_step
 from thresher.pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set, judged_parts
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards.tokenizer import load_tokenizer_file

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from thresher.filters.rules.presets import PRESETS
 from thresher.pipeline.commands.app import app
 from thresher.pipeline.commands.exports.export_commands import ShardFormat
-from thresher.pipeline.commands.report_commands import DocumentGroup
+from thresher.pipeline.reports.rule_scan import GROUP_KINDS
 
 THRESHER = Path(sys.executable).with_name("thresher")
 """Shells complete for the program of this name, not for `python -m thresher`."""
@@ -58,7 +58,7 @@ def completed(project, monkeypatch):
         (("seed", "seeds.txt", "--crawl", ""), ["web"]),
         (("export-wacz", "d"), ["docs"]),
         (("report", "--verdicts", ""), ["short"]),
-        (("report", "--by", ""), [each.value for each in DocumentGroup]),
+        (("report", "--by", ""), [*GROUP_KINDS]),
         (("export", "--format", ""), [each.value for each in ShardFormat]),
         (("judge", "--set", "preset="), sorted(f"preset={name}" for name in PRESETS)),
         (("help", "run"), ["run", "runbook"]),

@@ -25,14 +25,23 @@ from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
 from thresher.pipeline.funnel import NORMALISED, edited_count, funnel_stage, stage_counts
+from thresher.pipeline.steps.columns.column_values import (
+    ColumnTables,
+    column_tables,
+    column_values,
+    document_fields,
+)
+from thresher.pipeline.steps.columns.known_columns import Column
+from thresher.pipeline.steps.records.column_thresholds import column_thresholds, crossed
 from thresher.pipeline.steps.records.measured_rows import measured_rows
-from thresher.pipeline.steps.records.rule_set import RuleSet, rules_of, rules_recipe
+from thresher.pipeline.steps.records.rule_set import COLUMNS_RULE, RuleSet, rules_of, rules_recipe
 from thresher.pipeline.steps.verdicts.verdict_sets import (
     JUDGE,
     PROCESS,
     READ,
     SIGNATURES,
     VERDICTS,
+    JudgedPart,
     outputs_by_folder,
 )
 from thresher.storage import tables
@@ -57,6 +66,10 @@ class JudgeParameters(NamedTuple):
     rules: RuleSet
     counts: tuple[tuple[str, int], ...]
     """Counts of the part of `process`."""
+    columns: tuple[Column, ...] = ()
+    """The columns that thresholds name."""
+    lies: ColumnTables | None = None
+    """Where they lie; None if there are none."""
 
 
 def step(chosen: RuleSet) -> Step:
@@ -64,18 +77,26 @@ def step(chosen: RuleSet) -> Step:
     return Step(name=JUDGE, version=VERSION, recipe={"filters": rules_recipe(chosen)})
 
 
-def parts(store: Store, source: str, verdict_set: str, chosen: RuleSet) -> Iterator[Part]:
-    """Yield the parts of a source. Raise `InputError` if its measurements do not suffice for these rules."""
+def parts(
+    store: Store, source: str, verdict_set: str, chosen: RuleSet, columns: tuple[Column, ...] = ()
+) -> Iterator[Part]:
+    """Yield the parts of a source. `columns` are those that thresholds name. Raise `InputError` if its measurements do
+    not suffice for these rules.
+    """
     for manifest in manifests(store, PROCESS, source):
         require_measured(manifest.recipe, manifest.counts, chosen)
         found = outputs_by_folder(manifest)
+        judged = JudgedPart(name=manifest.part, tables=found, counts=manifest.counts, recipe=manifest.recipe)
+        lies = column_tables(store, judged, columns) if columns else None
         yield Part(
             name=f"{verdict_set}/{manifest.part}",
-            inputs=tuple(_input(found[table]) for table in READ),
+            inputs=(*(_input(found[table]) for table in READ), *(lies.spans if lies else ())),
             writes=tuple(
                 f"{table}/{verdict_set}/{manifest.part}.parquet" for table in (VERDICTS, SIGNATURES)
             ),
-            parameters=JudgeParameters(rules=chosen, counts=tuple(sorted(manifest.counts.items()))),
+            parameters=JudgeParameters(
+                rules=chosen, counts=tuple(sorted(manifest.counts.items())), columns=columns, lies=lies
+            ),
         )
 
 
@@ -155,9 +176,12 @@ def work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
     task: JudgeParameters = part.parameters
     measurements, verdicts, *signed = (
         tables.read(store, span, schema)
-        for span, schema in zip(part.inputs, (None, tables.VERDICTS, None, None), strict=True)
+        for span, schema in zip(part.inputs[:4], (None, tables.VERDICTS, None, None), strict=True)
     )
     decisions = decide(rules_of(task.rules), measured_rows(measurements))
+    if task.lies is not None:
+        reasons = _column_reasons(store, task, task.lies, measurements["id"])
+        decisions = decisions.behind(COLUMNS_RULE, reasons)
     signatures = _in_order(pa.concat_tables(signed), measurements["id"].filter(pa.array(decisions.keep)))
     made = (_judged(verdicts, measurements, decisions.rules, decisions.reasons), signatures)
     counts = _unmeasured_counts(task.counts, verdicts, measurements)
@@ -175,6 +199,15 @@ def work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
         for output, table in zip(part.writes, made, strict=True)
     )
     return PartOutputs(counts=dict(counts), outputs=outputs)
+
+
+def _column_reasons(store: PartStore, task: JudgeParameters, lies: ColumnTables, ids: Any) -> Any:
+    """Return for each measured document the threshold on a column that it crosses, or an empty text. Read no text."""
+    schema = tables.columns(tables.DOCUMENTS, *document_fields(task.columns))
+    documents = pa.concat_tables([schema.empty_table(), *tables.row_groups(store, lies.documents, schema)])
+    values = column_values(store, lies, task.columns, documents)
+    at = pc.index_in(ids, value_set=documents["id"].combine_chunks())
+    return crossed(values.take(at), column_thresholds(task.rules))
 
 
 def _judged(verdicts: pa.Table, measurements: pa.Table, rules: Any, reasons: Any) -> pa.Table:

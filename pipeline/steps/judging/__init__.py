@@ -1,0 +1,1 @@
+"""The judge step, which makes verdicts again from measurements and columns."""
