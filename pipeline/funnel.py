@@ -10,6 +10,7 @@ Rules
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 REMOVAL_KINDS = ("exact", "url", "near")
 """Kinds of removals, in the order in which they are decided."""
@@ -66,7 +67,7 @@ class Funnel:
         """The last stage."""
         return self.stages[-1]
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the JSON form, with each stage's share of the documents that entered."""
         total = self.records
         rows = []

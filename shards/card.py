@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from thresher.shards.card_facts import CardFacts
 from thresher.shards.dataset import (
     ShardFile,
     count_documents,
@@ -18,7 +19,7 @@ from thresher.shards.dataset import (
 
 CARD_NAME = "README.md"
 FRONT_MATTER = """---
-configs:
+{facts}configs:
 - config_name: default
   data_files:
   - split: train
@@ -40,12 +41,14 @@ READERS = {
 }
 
 
-def dataset_card(recipe: Mapping[str, Any], shards: Sequence[ShardFile], schema: pa.Schema) -> bytes:
-    """Return the bytes of the README; the same recipe and shards give the same bytes."""
+def dataset_card(
+    recipe: Mapping[str, Any], shards: Sequence[ShardFile], schema: pa.Schema, facts: CardFacts
+) -> bytes:
+    """Return the bytes of the README; the same recipe, shards and facts give the same bytes."""
     formats = recipe["formats"]
     columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in schema)
     patterns = [HUB_PATTERNS[name] for name in formats if name in HUB_PATTERNS]
-    front = FRONT_MATTER.format(pattern=patterns[0]) if patterns else ""
+    front = FRONT_MATTER.format(pattern=patterns[0], facts=facts.front_matter) if patterns else ""
     readers = "\n".join(READERS[name] for name in formats)
     return f"""{front}# Dataset of {", ".join(recipe["sources"])}
 
@@ -56,7 +59,7 @@ their owners'.
 | column | type |
 |---|---|
 {columns}
-
+{facts.sections}
 ```python
 {readers}
 ```

@@ -84,6 +84,8 @@ class Dataset:
     """For each format name, type and nullability of the columns of a row. Empty if rows have the usual columns of
     tokenized documents.
     """
+    contents: Mapping[str, Mapping[str, Count]] = field(default_factory=dict)
+    """Documents by `language` and by `license`, as often as they occur; the rarest ones together as `(others)`."""
 
     @property
     def documents(self) -> int:
@@ -113,6 +115,7 @@ class Dataset:
             "mix": list(self.mix),
             "recipe": self.recipe,
             **({"schema": dict(self.schema)} if self.schema else {}),
+            **({"contents": dict(self.contents)} if self.contents else {}),
         }
         sealed = {**body, "digest": _digest(body)}
         return (json.dumps(sealed, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()

@@ -37,13 +37,15 @@ from thresher.pipeline.steps.export_plan import EXPORT, ExportPlan
 from thresher.pipeline.steps.shard_specs import ShardSpec
 from thresher.pipeline.terminal.progress import Progress
 from thresher.shards.card import CARD_NAME, dataset_card
+from thresher.shards.card_facts import CardFacts
+from thresher.shards.croissant import CROISSANT_NAME, FORMATS_READ, croissant
 from thresher.shards.dataset import Dataset, ShardFile, SideFile
 from thresher.shards.formats.registry import FORMATS
 from thresher.shards.formats.shard_rows import schema_body
 from thresher.storage.manifest import Manifest, seal
 from thresher.storage.store import Store
 
-RUNS = "runs@2"
+RUNS = "runs@3"
 """The layout of the working files: an unfinished export with another one begins again."""
 REPORT_FILE = "report.json"
 ATTEMPTS = 2
@@ -70,6 +72,8 @@ class Shards:
     files: tuple[ShardFile, ...]
     mix: tuple[Mapping[str, Any], ...]
     """What each source of a mix has: the fields of `shards.mix.RealisedSource`."""
+    contents: Mapping[str, Mapping[str, int]]
+    """Documents by language and licence (`shards.dataset.Dataset.contents`)."""
     summary: run_step.StepSummary
 
 
@@ -86,7 +90,7 @@ def make_shards(plan: ExportPlan, out: Store, *, pool: WorkerPool, progress: Pro
     lost = _lost_shards(out, sealed.shards, progress)
     if not lost:
         summary = run_step.StepSummary(made=0, already=len(sealed.shards))
-        return Shards(files=sealed.shards, mix=sealed.mix, summary=summary)
+        return Shards(files=sealed.shards, mix=sealed.mix, contents=sealed.contents, summary=summary)
     specs = _specs(sealed.shards)
     made = _make(plan, out, tuple(specs[number] for number in lost), pool, progress)
     for number, line in zip(lost, made.files, strict=True):
@@ -95,21 +99,28 @@ def make_shards(plan: ExportPlan, out: Store, *, pool: WorkerPool, progress: Pro
                 f"{out.uri}/{line.name} was made again with other bytes than were sealed: another version of a"
                 " library wrote it. Export into another directory"
             )
-    return Shards(files=sealed.shards, mix=sealed.mix, summary=made.summary)
+    return Shards(files=sealed.shards, mix=sealed.mix, contents=sealed.contents, summary=made.summary)
 
 
 def finish(plan: ExportPlan, out: Store, made: Shards, funnel: Funnel) -> Dataset:
     """Write the files that describe the dataset, then the manifest, and remove the working files."""
     shards = made.files
+    facts = CardFacts(id_bytes=plan.id_bytes, contents=made.contents, stages=funnel.to_dict()["stages"])
+    first = FORMATS[plan.options.formats[0]]
     described = {
         REPORT_FILE: (json.dumps(funnel.to_dict(), indent=1) + "\n").encode(),
-        CARD_NAME: dataset_card(plan.recipe, shards, plan.row_schema(FORMATS[plan.options.formats[0]])),
+        CARD_NAME: dataset_card(plan.recipe, shards, plan.row_schema(first), facts),
     }
     for name in plan.options.formats:
         kind = FORMATS[name]
         if kind.side_files is not None:
             mine = [shard for shard in shards if shard.format == name]
-            described |= kind.side_files(mine, plan.row_schema(kind), plan.id_bytes)
+            described |= kind.side_files(mine, plan.row_schema(kind), facts)
+    read = next((name for name in FORMATS_READ if name in plan.options.formats), None)
+    if read is not None:
+        mine = [shard for shard in shards if shard.format == read]
+        schema = plan.row_schema(FORMATS[read])
+        described[CROISSANT_NAME] = croissant(plan.recipe, mine, schema, facts.license_name)
     files = tuple(_put(out, name, data) for name, data in described.items())
     dataset = Dataset(
         fingerprint=plan.fingerprint,
@@ -117,6 +128,7 @@ def finish(plan: ExportPlan, out: Store, made: Shards, funnel: Funnel) -> Datase
         shards=shards,
         files=files,
         mix=made.mix,
+        contents=made.contents,
         schema={}
         if plan.has_usual_columns
         else {name: schema_body(plan.row_schema(FORMATS[name])) for name in plan.options.formats},
@@ -238,13 +250,18 @@ def _make(
     claim(out, plan.fingerprint, plan.recipe)
     for attempt in range(ATTEMPTS):
         try:
-            files = sharding.make_shards(sharding_plan, choice)
+            found = sharding.make_shards(sharding_plan, choice)
             break
         except DamagedWorkingFiles:
             if attempt == ATTEMPTS - 1:
                 raise
             choice = sharding.choose(sharding_plan, pool=pool, progress=progress)
-    return Shards(files=files, mix=tuple(map(asdict, choice.realised)), summary=choice.stages.summary)
+    return Shards(
+        files=found.files,
+        mix=tuple(map(asdict, choice.realised)),
+        contents=found.contents,
+        summary=choice.stages.summary,
+    )
 
 
 def _put(out: Store, name: str, data: bytes) -> SideFile:

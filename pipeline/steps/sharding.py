@@ -25,6 +25,7 @@ from thresher.pipeline.steps.selecting import SelectParameters, select_work, sol
 from thresher.pipeline.steps.shard_files import ShardParameters, line_name, shard_work
 from thresher.pipeline.steps.shard_specs import ShardSize, ShardSpec, order_of, shards_of
 from thresher.pipeline.steps.tokenizing import (
+    COUNTED,
     TOKENIZER,
     Encoding,
     ExportPart,
@@ -117,6 +118,14 @@ class Choice(NamedTuple):
     """Those that decided it; the shards take more."""
 
 
+class MadeShards(NamedTuple):
+    """The wanted shards, and what their documents are."""
+
+    files: tuple[ShardFile, ...]
+    contents: Mapping[str, Mapping[str, int]]
+    """Documents by the values of each counted column."""
+
+
 class _Region(NamedTuple):
     """Runs that together have all rows at some places."""
 
@@ -166,7 +175,7 @@ def choose(plan: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> Choic
     )
 
 
-def make_shards(plan: ShardingPlan, choice: Choice) -> tuple[ShardFile, ...]:
+def make_shards(plan: ShardingPlan, choice: Choice) -> MadeShards:
     """Make the wanted shards that are missing or damaged. Return all wanted ones.
 
     Raise `ThresherError` if a shard cannot be made, and `DamagedWorkingFiles` if that is because of working files; then
@@ -202,10 +211,21 @@ def make_shards(plan: ShardingPlan, choice: Choice) -> tuple[ShardFile, ...]:
     specs = tuple(_all_shards(plan, counts)) if plan.wanted is None else plan.wanted
     shard = Step(name="shard", version=3, recipe=plan.recipe)
     numbered = [_shard_part(plan, spec, regions[order_of(FORMATS[spec.format])]) for spec in specs]
-    return tuple(
-        _line(plan.scratch, part, manifest)
-        for part, manifest in zip(numbered, stages.run(shard, numbered, shard_work), strict=True)
+    made = zip(numbered, stages.run(shard, numbered, shard_work), strict=True)
+    return MadeShards(
+        tuple(_line(plan.scratch, part, manifest) for part, manifest in made), _contents(counts)
     )
+
+
+def _contents(counts: Sequence[Mapping[str, int]]) -> Mapping[str, Mapping[str, int]]:
+    """Return the documents by the values of each counted column, given what the workers counted."""
+    found: dict[str, Counter[str]] = {name: Counter() for name in COUNTED}
+    for each in counts:
+        for key, count in each.items():
+            name, equals, value = key.partition("=")
+            if equals:
+                found[name][value] += count
+    return {name: dict(sorted(values.items())) for name, values in found.items()}
 
 
 def _layouts(plan: ShardingPlan) -> tuple[LayoutTask, ...]:

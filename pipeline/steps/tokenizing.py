@@ -24,6 +24,7 @@ from thresher.pipeline.steps.columns.export_columns import column_schema
 from thresher.pipeline.steps.columns.known_columns import Column
 from thresher.pipeline.steps.records.edited_texts import with_edits
 from thresher.pipeline.steps.sorted_runs import token_counts, write_run
+from thresher.shards.card_facts import OTHERS
 from thresher.shards.encoder import Encoder
 from thresher.shards.formats.format import RowSize
 from thresher.shards.formats.row_groups import row_bytes
@@ -37,7 +38,11 @@ from thresher.storage.store import Readable
 
 TOKENIZER = "tokenizer.json"
 ENCODE_ROWS = 1024
-COLUMNS = (*EXACT_REFERENCE.names, "text")
+COUNTED = ("language", "license")
+"""Columns whose values are counted for the cards."""
+MOST_VALUES = 200
+"""Values of a counted column that a group counts apart. Licences are texts of strangers."""
+COLUMNS = (*EXACT_REFERENCE.names, "text", *COUNTED)
 IDS = pa.schema([EXACT_ROW.field("input_ids")])
 """The token ids of a document."""
 NO_SOURCE = 65_535
@@ -175,7 +180,8 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
         write = partial(write_run, rows=columns, documents=index[rows.documents[chosen]], places=at[chosen])
         outputs.append(store.write(name, int(chosen.sum()), write))
     used = np.logical_or.reduce(wanted)
-    counts = _sizes(table, chosen_columns.names, index[rows.documents[used]], rows.components[used])
+    counts = contents_of(documents, index[rows.documents[used]])
+    counts |= _sizes(table, chosen_columns.names, index[rows.documents[used]], rows.components[used])
     return PartOutputs(counts=counts, outputs=tuple(outputs))
 
 
@@ -285,6 +291,21 @@ def encoded(
             lengths = lengths + 1
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
         yield pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(ids, pa.int32()))
+
+
+def contents_of(documents: pa.Table, rows: IntArray) -> dict[str, int]:
+    """Return how many rows have each value of the counted columns, by `column=value`."""
+    found: dict[str, int] = {}
+    for name in COUNTED:
+        values = documents[name].take(pa.array(rows, pa.int64())).combine_chunks()
+        encoded_values = values.dictionary_encode()
+        names = [str(each) for each in encoded_values.dictionary.to_pylist()]
+        counted = np.bincount(encoded_values.indices.to_numpy(), minlength=len(names)).tolist()
+        ordered = sorted(zip(names, counted, strict=True), key=lambda item: (-item[1], item[0]))
+        found |= {f"{name}={value}": count for value, count in ordered[:MOST_VALUES]}
+        if rest := sum(count for _, count in ordered[MOST_VALUES:]):
+            found[f"{name}={OTHERS}"] = rest
+    return found
 
 
 def _sizes(

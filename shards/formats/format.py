@@ -10,6 +10,7 @@ from typing import BinaryIO, Protocol
 
 import pyarrow as pa
 
+from thresher.shards.card_facts import CardFacts
 from thresher.shards.dataset import ShardFile
 
 
@@ -72,7 +73,7 @@ class Format:
     """Whether the shards hold the texts, unless the user leaves them out."""
     shard_bytes: int = 10**9
     """Bytes of a shard before compression, unless the user gives another number."""
-    side_files: Callable[[Sequence[ShardFile], pa.Schema, int], Mapping[str, bytes]] | None = None
-    """Return the files that describe all shards, by path in the export directory, given the columns and the bytes of a
-    token id.
+    side_files: Callable[[Sequence[ShardFile], pa.Schema, CardFacts], Mapping[str, bytes]] | None = None
+    """Return the files that describe all shards, by path in the export directory, given the columns and what is
+    known of the dataset.
     """

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from thresher.shards.card_facts import CardFacts
 from thresher.shards.dataset import ShardFile, count_text_bytes, counted_shards
 from thresher.shards.formats.format import Format
 from thresher.shards.formats.parquet import ParquetShard, bytes_of
@@ -28,7 +29,7 @@ NAMES: Mapping[Any, str] = {
 NOT_PLAIN = re.compile(r"[^A-Za-z0-9_]")
 
 
-def _card(shards: Sequence[ShardFile], schema: pa.Schema, _: int) -> Mapping[str, bytes]:
+def _card(shards: Sequence[ShardFile], schema: pa.Schema, facts: CardFacts) -> Mapping[str, bytes]:
     rows, tokens, size, data = (
         sum(getattr(shard, name) for shard in shards) for name in ("rows", "tokens", "bytes", "data_bytes")
     )
@@ -41,7 +42,7 @@ def _card(shards: Sequence[ShardFile], schema: pa.Schema, _: int) -> Mapping[str
     features = "\n".join(line for field in schema for line in _feature(field.name, field.type, "  "))
     columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in schema)
     card = f"""---
-task_categories:
+{facts.front_matter}task_categories:
 - text-generation
 size_categories:
 - {category}
@@ -69,7 +70,7 @@ permutation. Rights in the texts are their owners'. The `manifest.json` beside t
 | column | type |
 |---|---|
 {columns}
-
+{facts.sections}
 ```python
 from datasets import load_dataset
 

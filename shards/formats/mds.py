@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from thresher.shards.card_facts import CardFacts
 from thresher.shards.dataset import ShardFile
 from thresher.shards.formats.format import Format, RowSize
 from thresher.shards.formats.plain_values import plain_table
@@ -68,8 +69,8 @@ class MdsShard:
         self._file.write(self._samples)
 
 
-def _side_files(shards: Sequence[ShardFile], schema: pa.Schema, id_bytes: int) -> Mapping[str, bytes]:
-    config = _config(_columns(schema, id_bytes))
+def _side_files(shards: Sequence[ShardFile], schema: pa.Schema, facts: CardFacts) -> Mapping[str, bytes]:
+    config = _config(_columns(schema, facts.id_bytes))
     entries = [
         {
             **config,

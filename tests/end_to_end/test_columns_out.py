@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.end_to_end.conftest import CallingUser
-from tests.shards.toolsenv import loaders
+from tests.shards.toolsenv import croissant_reader, loaders
 
 TOML = '[filters]\npreset = "none"\nlanguages = []\n[dedup]\nnear = "off"\n'
 NOON = dt.datetime(2026, 1, 2, 12, 0, 0, 123456, tzinfo=dt.UTC)
@@ -178,3 +178,24 @@ def test_loaders_of_others_read_the_columns(out, name, request):
     done = subprocess.run([python, "-c", code, out], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert by_id(json.loads(done.stdout.splitlines()[-1])) == EXPECTED_JSON
+
+
+CROISSANT = """
+import json, sys, mlcroissant
+dataset = mlcroissant.Dataset(sys.argv[1] + "/croissant.json")
+assert not dataset.metadata.ctx.issues.errors
+rows = list(dataset.records("documents"))
+print(json.dumps(sorted(row["documents/external_id"].decode() for row in rows)))
+print(json.dumps(sorted(int(row["documents/stars"] or 0) for row in rows)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_the_reader_of_mlcommons_validates_and_reads_croissant(out, request):
+    python = croissant_reader(request.config.cache)
+    done = subprocess.run([python, "-c", CROISSANT, out], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    names, stars = map(json.loads, done.stdout.splitlines()[-2:])
+    assert names == sorted(EXPECTED_JSON)
+    assert stars == sorted(row["stars"] or 0 for row in EXPECTED_JSON.values())

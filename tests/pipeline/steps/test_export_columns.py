@@ -4,6 +4,7 @@ import inspect
 import io
 import json
 import tarfile
+from collections import Counter
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -157,3 +158,39 @@ def test_columns_without_a_place_are_refused_in_one_line(options, words):
     with pytest.raises(InputError, match=words) as error:
         chosen_options(**{**unset, **usual, **options})
     assert "\n" not in str(error.value)
+
+
+def test_the_cards_say_which_languages_the_documents_have(exported):
+    out = exported(formats=("parquet", "hf"))
+    languages = Counter(row["language"] for row in parquet_rows(exported("named", columns=("language",))))
+    dataset = dataset_of(out)
+    assert dict(dataset.contents) == {"language": dict(sorted(languages.items())), "license": {"": KEPT}}
+    code = max((code for code in languages if code), key=languages.__getitem__)
+    for card in ("README.md", "hf/README.md"):
+        words = (out / card).read_text()
+        assert f"language:\n- {code}\n" in words
+        assert "license: unknown\n" in words
+        assert f"| {code} | {languages[code]} |" in words
+    (out / "data" / "shard-00000.parquet").unlink()
+    before = contents(out)
+    exported(formats=("parquet", "hf"))
+    assert {name: data for name, data in contents(out).items() if "shard-" not in name} == before
+
+
+def test_croissant_names_every_shard_and_the_type_of_every_column(exported):
+    out = exported(columns=COLUMNS, shard_bytes=20_000)
+    body, dataset = json.loads((out / "croissant.json").read_bytes()), dataset_of(out)
+    *files, shards = body["distribution"]
+    assert {file["contentUrl"]: file["sha256"] for file in files} == {
+        shard.name: shard.sha256 for shard in dataset.shards
+    }
+    assert shards["includes"] == "data/*.parquet"
+    (records,) = body["recordSet"]
+    types = {field["name"]: field["dataType"] for field in records["field"]}
+    assert list(types) == [column["name"] for column in dataset.schema["parquet"]]
+    assert (types["input_ids"], types["language_score"], types["text"]) == (
+        "sc:Integer",
+        "sc:Float",
+        "sc:Text",
+    )
+    assert not (exported("lines", formats=("jsonl",)) / "croissant.json").exists()

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
+from thresher.shards.card_facts import CardFacts
 from thresher.shards.dataset import ShardFile
 from thresher.shards.formats.format import RowSize
 from thresher.shards.formats.registry import FORMATS
@@ -71,6 +72,8 @@ def write_dataset(name, directory, rows, *, shards=3, id_bytes=2):
                 tokens=sum(len(row["input_ids"]) for row in part),
             )
         )
-    for path, data in (kind.side_files(lines, schema, id_bytes) if kind.side_files else {}).items():
+    for path, data in (
+        kind.side_files(lines, schema, CardFacts(id_bytes=id_bytes)) if kind.side_files else {}
+    ).items():
         (directory / path).write_bytes(data)
     return directory / kind.directory
