@@ -135,3 +135,13 @@ def test_new_documents_keep_the_address_of_their_origin_and_the_other_columns_of
     origins, tones = values(project, "origin_url", "tone", sources=("loud",))
     assert sorted(origins) == ["https://example.org/17"] * 2 + ["https://example.org/7"] * 2
     assert set(tones) == {"loud"}
+
+
+def test_judge_has_thresholds_of_annotations(project):
+    project.annotate("length", function="mine:length")
+    lengths = dict(zip(*values(project, "id", "length"), strict=True))
+    project.judge("long", thresholds={"columns.length.min": 50})
+    project.dedup(verdicts="long")
+    kept = {row["id"] for row in project.documents(verdicts="long")}
+    assert kept == {id_ for id_, length in lengths.items() if length is not None and length >= 50}
+    assert 0 < len(kept) < 16
