@@ -1,10 +1,11 @@
 """Measure what an ingest of many short rows costs, and what the columns of an input take beside it.
 
-usage: python bench/storage/input_columns.py [--rows 1000000] [--kind jsonl.zst|parquet] [--directory DIR]
+usage: python bench/storage/input_columns.py [--rows 1000000] [--kind jsonl.zst|parquet] [--directory DIR] [--without]
 
 Rows have a text of about 100 words and FineWeb's other columns. CPU is user + system time of the ingest alone, with the
-start of the interpreter left out. `columns_bytes` are those of `columns/`, `parquet_bytes` those of a Parquet file of
-the same columns, without the texts, written by PyArrow with Zstandard. Prints one JSON line.
+start of the interpreter left out; `--without` drops the columns, as ingest did before it kept them. `columns_bytes` are
+those of `columns/`, `parquet_bytes` those of a Parquet file of the same columns, without the texts, written by PyArrow
+with Zstandard. Prints one JSON line.
 """
 
 import argparse
@@ -25,6 +26,7 @@ import zstandard
 
 from thresher.pipeline.inputs.ingest import ingest
 from thresher.pipeline.inputs.locate import locate_inputs
+from thresher.storage.columns.kept_rows import KeptRows
 from thresher.storage.directory_store import DirectoryStore
 
 WORDS = 12_000
@@ -40,7 +42,10 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--kind", choices=("jsonl.zst", "parquet"), default="jsonl.zst")
     parser.add_argument("--directory", type=Path)
+    parser.add_argument("--without", action="store_true")
     args = parser.parse_args()
+    if args.without:
+        KeptRows.add = lambda *_: None  # type: ignore[method-assign]
     with tempfile.TemporaryDirectory(dir=args.directory) as directory:
         root = Path(directory)
         path = root / f"rows.{args.kind}"
@@ -52,6 +57,7 @@ def main() -> None:
         result = {
             "bench": "input_columns",
             "kind": args.kind,
+            "kept": not args.without,
             "rows": summary.records,
             "cpu_s": round(cpu, 1),
             "wall_s": round(wall, 1),
@@ -60,7 +66,7 @@ def main() -> None:
             "warc_bytes": sum(map(store.size, store.list("warc/"))),
             "columns_bytes": sum(map(store.size, store.list("columns/"))),
             "parquet_bytes": beside,
-            "columns": len(getattr(summary, "columns", {})),
+            "columns": len(summary.columns),
         }
     print(json.dumps(result))
 
@@ -112,9 +118,9 @@ def row_of(number: int, words: list[str], chance: random.Random) -> dict[str, ob
 
 
 def cpu_s() -> float:
-    """Return user and system time of this process, in seconds."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+    """Return user and system time of this process and its children, in seconds."""
+    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(used.ru_utime + used.ru_stime for used in both)
 
 
 if __name__ == "__main__":
