@@ -6,6 +6,7 @@ no window. The last sequence of `concat` is padded; nothing crosses a shard.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -129,8 +130,8 @@ class Packer:
             documents = np.searchsorted(ends, part.starts.astype(np.uint64), side="right")
             if self._packing.kind == "none":
                 documents = np.arange(start, stop)
-            offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(part.counts)])
-            names = pa.array([self._names[at] for at in documents.tolist()], pa.string())
+            names = [self._names[at] for at in documents.tolist()]
+            edges = np.concatenate([np.zeros(1, np.int64), np.cumsum(part.counts)]).tolist()
             yield pa.table(
                 [
                     *(
@@ -140,7 +141,7 @@ class Packer:
                         )
                         for name in ("input_ids", "positions", "segments")
                     ),
-                    pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), names),
+                    pa.array([" ".join(names[begin:end]) for begin, end in pairwise(edges)], pa.string()),
                 ],
                 names=PACKED_ROW.names,
             ).cast(PACKED_ROW)

@@ -44,6 +44,7 @@ from thresher.pipeline.steps.verdicts.verdict_sets import check_set_name, delete
 from thresher.pipeline.terminal.progress import stderr_progress
 from thresher.shards import Dataset
 from thresher.shards.formats.plain_values import plain_rows
+from thresher.shards.formats.shard_rows import IdType
 from thresher.shards.packer import Packings
 from thresher.shards.special_tokens import SpecialTokens
 from thresher.shards.split_side import HeldOutBy, Split
@@ -324,6 +325,7 @@ class Project:
         eos: str | None = None,
         bos: str | None = None,
         special_tokens: SpecialTokens | None = None,
+        id_type: IdType | None = None,
         text: bool = True,
         pack: int | None = None,
         packing: Packings | None = None,
@@ -344,12 +346,13 @@ class Project:
         (docs/guides/exports.md), in a list or with commas between them. `shard_size` is written as `500MB`. `eos` is
         the token that ends each document: a token, its id, or `none`; the tokenizer's own if it is not given. `bos` is
         one that begins each. `special_tokens` says what the name of a special token in a text becomes: `text`, or its
-        id (`ids`). `text` stores the text of each document. `pack` is the length of packed sequences in tokens, and
-        `packing` one of `best-fit`, `concat` and `none`. `mix` is a TOML file with the proportions of sources
-        (docs/guides/exports.md), and `plot` a picture of it to draw. `verdicts` names the set of verdicts that says
-        which documents are kept; those of `process` if it is empty. `dedup` must cover the same sources and verdicts.
-        `held_out` is the share of the documents that is held out for evaluation, by `domain` or by `url`, and `split`
-        says whether those are exported that are not held out (`train`), or those that are (`held-out`).
+        id (`ids`). `id_type` is `int32` or `int64`, for ids of that type in rows of every format. `text` stores the
+        text of each document. `pack` is the length of packed sequences in tokens, and `packing` one of `best-fit`,
+        `concat` and `none`. `mix` is a TOML file with the proportions of sources (docs/guides/exports.md), and `plot` a
+        picture of it to draw. `verdicts` names the set of verdicts that says which documents are kept; those of
+        `process` if it is empty. `dedup` must cover the same sources and verdicts. `held_out` is the share of the
+        documents that is held out for evaluation, by `domain` or by `url`, and `split` says whether those are exported
+        that are not held out (`train`), or those that are (`held-out`).
 
         Parquet shards lie in `out/data` and open in any tool that reads Parquet. Of the result, `documents` and
         `tokens` are counts, the second None without a tokenizer; `shards` has `name`, `bytes`, `sha256`, `documents`
@@ -361,6 +364,7 @@ class Project:
             eos=eos,
             bos=bos,
             special_tokens=special_tokens,
+            id_type=id_type,
             text=text,
             pack=pack,
             packing=packing,

@@ -38,7 +38,7 @@ from thresher.pipeline.steps.verdicts.removed_documents import (
 from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
 from thresher.shards.formats.format import Format
 from thresher.shards.formats.registry import FORMATS
-from thresher.shards.formats.shard_rows import PACKED_ROW, RowColumns
+from thresher.shards.formats.shard_rows import RowColumns
 from thresher.shards.formats.tokens import id_bytes_of
 from thresher.shards.mix import mix_recipe, sources_of
 from thresher.shards.order import Order
@@ -101,7 +101,7 @@ class ExportPlan:
     @property
     def id_bytes(self) -> int:
         """Bytes of a token id in formats that do not fix them; 0 without a tokenizer."""
-        return 0 if self.tokenizer is None else id_bytes_of(self.tokenizer.largest_id + 1)
+        return 0 if self.tokenizer is None else _id_bytes(self.tokenizer, self.options)
 
     @property
     def columns(self) -> RowColumns:
@@ -109,18 +109,19 @@ class ExportPlan:
         return RowColumns(
             has_ids=self.tokenizer is not None,
             has_text=self.options.with_text,
+            id_type=self.options.id_type,
             chosen=column_schema(self.named),
         )
 
     @property
     def has_usual_columns(self) -> bool:
         """Whether rows have the columns of tokenized documents and no others."""
-        return self.columns.has_ids and not self.named
+        return self.columns.has_ids and not self.named and self.options.id_type is None
 
     def row_schema(self, kind: Format) -> pa.Schema:
         """Return the columns that the shards of a format have."""
         if self.options.pack is not None and not kind.is_by_source:
-            return PACKED_ROW
+            return self.columns.packed
         return replace(self.columns, has_text=self.columns.has_text and kind.holds_text).document
 
 
@@ -196,6 +197,10 @@ def make_plan(
     )
 
 
+def _id_bytes(tokenizer: TokenizerFile, options: ExportOptions) -> int:
+    return 4 if options.id_type else id_bytes_of(tokenizer.largest_id + 1)
+
+
 def _encoding_file(tokenizer: TokenizerFile, special: SpecialTokens) -> TokenizerFile:
     """Return the tokenizer with the file that texts are encoded with."""
     if special == "ids":
@@ -216,10 +221,11 @@ def _chosen(
         if tokenizer is None
         else {
             **tokenizer.recipe,
-            "dtype": f"uint{8 * id_bytes_of(tokenizer.largest_id + 1)}",
+            "dtype": f"uint{8 * _id_bytes(tokenizer, options)}",
             "bos": bos,
             "eos": eos,
             "special_tokens": options.special_tokens,
+            **({} if options.id_type is None else {"id_type": options.id_type}),
         },
         "order": {"permutation": "feistel-4", "seed": SEED},
         "formats": list(options.formats),

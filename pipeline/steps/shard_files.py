@@ -21,7 +21,7 @@ from thresher.shards.formats.format import RowSize
 from thresher.shards.formats.packing_plan import PLAN_SUFFIX, write_plan
 from thresher.shards.formats.registry import FORMATS
 from thresher.shards.formats.row_groups import data_bytes, row_bytes
-from thresher.shards.formats.shard_rows import PACKED_ROW, RowColumns
+from thresher.shards.formats.shard_rows import RowColumns
 from thresher.shards.packer import Packer, Packing
 from thresher.shards.packing import PackingLoss, packing_loss, sequence_count
 from thresher.storage.manifest import Output
@@ -110,7 +110,7 @@ def _write_shard(
         expected = RowSize(rows=len(task.places), tokens=sum(counted))
     in_rows = task.packing is not None and not kind.is_by_source
     has_plan = task.packing is not None and kind.is_by_source and task.packing.kind == "best-fit"
-    schema = PACKED_ROW if in_rows else task.columns.document
+    schema = task.columns.packed if in_rows else task.columns.document
     writer = kind.open(files[:-1] if has_plan else files, schema, task.id_bytes, expected)
     packer = Packer(task.packing) if task.packing is not None and in_rows else None
     lengths = [np.zeros(0, np.int64)]

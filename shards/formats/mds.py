@@ -17,6 +17,7 @@ from thresher.shards.card_facts import CardFacts
 from thresher.shards.dataset import ShardFile
 from thresher.shards.formats.format import Format, RowSize
 from thresher.shards.formats.plain_values import plain_table
+from thresher.shards.formats.shard_rows import id_kind
 
 VERSION = 2
 SHARD_BYTES = 64 << 20
@@ -100,7 +101,7 @@ def _columns(schema: pa.Schema, id_bytes: int) -> list[_Column]:
     made = []
     for field in sorted(schema, key=lambda field: field.name):
         if field.name == "input_ids":
-            made.append(_numbers(field.name, f"uint{8 * id_bytes}"))
+            made.append(_numbers(field.name, id_kind(schema, id_bytes)))
         elif field.nullable:
             made.append(_json(field.name))
         elif field.type == pa.list_(pa.int32()):

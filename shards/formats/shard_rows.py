@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -43,12 +43,16 @@ PACKED_ROW = pa.schema(
         _column("input_ids", pa.list_(pa.int32())),
         _column("positions", pa.list_(pa.int32())),
         _column("segments", pa.list_(pa.int32())),
-        _column("ids", pa.list_(pa.string())),
+        _column("ids", pa.string()),
     ]
 )
 """A row that is a packed sequence: for each token its place in its document and the number of its document in the
-sequence (from 1; 0 is padding), and the ids of the documents in this order.
+sequence (from 1; 0 is padding), and the ids of the documents in this order, with spaces between them. So all rows have
+the same shape, and PyTorch's default collate makes batches of them.
 """
+
+IdType = Literal["int32", "int64"]
+"""The type of token ids that a user asks for. Without one, ids take as few bytes as a format allows."""
 
 NO_COLUMNS = pa.schema([])
 
@@ -60,13 +64,19 @@ class RowColumns:
     has_ids: bool = True
     """Whether a row has token ids. Without a tokenizer it has none."""
     has_text: bool = True
+    id_type: IdType | None = None
     chosen: pa.Schema = NO_COLUMNS
     """Further columns that the user named; none of them is a column of `DOCUMENT_ROW`."""
 
     @property
     def document(self) -> pa.Schema:
         """The columns that a reader gets."""
-        return pa.schema([*filter(self._has, DOCUMENT_ROW), *self.chosen])
+        return with_id_type(pa.schema([*filter(self._has, DOCUMENT_ROW), *self.chosen]), self.id_type)
+
+    @property
+    def packed(self) -> pa.Schema:
+        """The columns of a row that is a packed sequence."""
+        return with_id_type(PACKED_ROW, self.id_type)
 
     @property
     def exact(self) -> pa.Schema:
@@ -76,6 +86,20 @@ class RowColumns:
 
     def _has(self, field: "pa.Field[Any]") -> bool:
         return {"input_ids": self.has_ids, "text": self.has_text}.get(field.name, True)
+
+
+def with_id_type(schema: pa.Schema, id_type: IdType | None) -> pa.Schema:
+    """Return the columns with 64-bit token ids if the user asks for them. All other ids are 32-bit in rows."""
+    if id_type != "int64" or "input_ids" not in schema.names:
+        return schema
+    return schema.set(schema.get_field_index("input_ids"), _column("input_ids", pa.list_(pa.int64())))
+
+
+def id_kind(schema: pa.Schema, id_bytes: int) -> str:
+    """Return NumPy's name of the type of ids where rows have arrays: uint16 or int32, or the one of the columns."""
+    if pa.types.is_int64(schema.field("input_ids").type.value_type):
+        return "int64"
+    return "uint16" if id_bytes == 2 else "int32"
 
 
 def schema_body(schema: pa.Schema) -> tuple[Mapping[str, Any], ...]:

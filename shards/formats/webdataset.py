@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from thresher.shards.formats.format import Format, RowSize
 from thresher.shards.formats.plain_values import plain_rows
+from thresher.shards.formats.shard_rows import id_kind
 
 BLOCK = tarfile.BLOCKSIZE
 ROW_OVERHEAD = 3 * 2 * BLOCK
@@ -29,7 +30,8 @@ class WebDatasetShard:
         (self._file,) = files
         self._names = schema.names
         self._lists = [field.name for field in schema if _is_numbers(field)]
-        self._dtypes = {"input_ids": f"<u{id_bytes}"}
+        kinds = {"input_ids": id_kind(schema, id_bytes)} if "input_ids" in schema.names else {}
+        self._dtypes = {name: np.dtype(kinds.get(name, "int32")).newbyteorder("<") for name in self._lists}
         self._rows = 0
 
     def write(self, rows: pa.Table) -> None:
@@ -51,7 +53,7 @@ class WebDatasetShard:
         self._member(f"{key}.json", msgspec.json.encode(facts))
         for name in self._lists:
             numbers = np.asarray(part[name][at].values)
-            self._member(f"{key}.{name}.npy", npy(numbers.astype(self._dtypes.get(name, "<i4"))))
+            self._member(f"{key}.{name}.npy", npy(numbers.astype(self._dtypes[name])))
         if "text" in self._names:
             self._member(f"{key}.txt", part["text"][at].as_py().encode())
 

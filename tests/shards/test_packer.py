@@ -37,7 +37,7 @@ def packed(rows, kind, length=16, chunk=7):
 def pieces(row):
     """The pieces of a row: the id of its document, and its tokens."""
     found = []
-    for number, name in enumerate(row["ids"], 1):
+    for number, name in enumerate(row["ids"].split(), 1):
         at = [place for place, segment in enumerate(row["segments"]) if segment == number]
         assert [row["positions"][place] for place in at] == [*range(len(at))]
         found.append((name, [row["input_ids"][place] for place in at]))

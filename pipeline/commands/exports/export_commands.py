@@ -100,6 +100,14 @@ def export(
             "or their ids.",
         ),
     ] = None,
+    id_type: Annotated[
+        Literal["int32", "int64"] | None,
+        typer.Option(
+            "--id-type",
+            help="Store token ids with this type, in rows of every format. The default takes least: 16 bits for small "
+            "vocabularies where a format has them, and 32 otherwise.",
+        ),
+    ] = None,
     text: Annotated[
         bool, typer.Option("--text/--no-text", help="Store the text of each document beside its tokens.")
     ] = True,
@@ -170,6 +178,7 @@ def export(
         eos=eos,
         bos=bos,
         special_tokens=special_tokens,
+        id_type=id_type,
         text=text,
         pack=pack,
         packing=packing,

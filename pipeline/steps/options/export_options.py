@@ -9,6 +9,7 @@ from thresher.core import InputError
 from thresher.core.settings import format_size, parse_size
 from thresher.pipeline.steps.columns.export_columns import check_column_formats
 from thresher.shards.formats.registry import FORMATS
+from thresher.shards.formats.shard_rows import IdType
 from thresher.shards.mix import Mix, load_mix
 from thresher.shards.packer import Packings
 from thresher.shards.packing import MAX_LENGTH
@@ -32,6 +33,7 @@ class ExportOptions:
     """The token that begins each document, as typed; None for none."""
     special_tokens: SpecialTokens = "text"
     """What the name of a special token in a text becomes."""
+    id_type: IdType | None = None
     with_text: bool = True
     mix: Mix | None = None
     pack: int | None = None
@@ -51,6 +53,7 @@ def chosen_options(  # noqa: PLR0913 - the options of the command, which Python 
     eos: str | None,
     bos: str | None,
     special_tokens: SpecialTokens | None,
+    id_type: IdType | None,
     text: bool,
     pack: int | None,
     packing: Packings | None,
@@ -67,6 +70,7 @@ def chosen_options(  # noqa: PLR0913 - the options of the command, which Python 
         ("formats", formats, tuple(FORMATS)),
         ("packing", () if packing is None else (packing,), get_args(Packings)),
         ("special_tokens", () if special_tokens is None else (special_tokens,), get_args(SpecialTokens)),
+        ("id_type", () if id_type is None else (id_type,), get_args(IdType)),
         ("held_out_by", () if held_out_by is None else (held_out_by,), get_args(HeldOutBy)),
         ("split", () if split is None else (split,), get_args(Split)),
     ):
@@ -88,6 +92,7 @@ def chosen_options(  # noqa: PLR0913 - the options of the command, which Python 
         eos=eos,
         bos=bos,
         special_tokens=special_tokens or "text",
+        id_type=id_type,
         with_text=text,
         mix=None if mix is None else load_mix(Path(mix)),
         pack=pack,
@@ -126,6 +131,7 @@ def check_texts(options: ExportOptions) -> None:
         (options.pack is not None, "--pack"),
         (options.eos is not None, "--eos"),
         (options.bos is not None, "--bos"),
+        (options.id_type is not None, "--id-type"),
     ]
     for is_chosen, option in wanting:
         if is_chosen:

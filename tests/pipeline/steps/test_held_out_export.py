@@ -67,7 +67,7 @@ def test_the_domain_of_a_url_is_what_somebody_registered(url, domain):
 
 def test_a_split_needs_a_share():
     options: dict[str, Any] = {
-        "formats": ("parquet",), "shard_size": None, "eos": None, "bos": None, "special_tokens": None, "text": True,
+        "formats": ("parquet",), "shard_size": None, "eos": None, "bos": None, "special_tokens": None, "id_type": None, "text": True,
         "pack": None, "packing": None, "mix": None, "verdicts": "", "columns": "",
         "held_out": None, "held_out_by": None, "split": None,
     }  # fmt: skip

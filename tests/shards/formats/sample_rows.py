@@ -45,23 +45,26 @@ def write_shard(
     size = RowSize(rows=len(rows), tokens=sum(len(row["input_ids"]) for row in rows))
     writer = kind.open(files, schema, id_bytes, size)
     exact = [{**row, "record_length": 10, "record_digest": "sha1:x"} for row in rows]
+    given = schema if "segments" in schema.names else EXACT_ROW
     for start in range(0, len(rows), chunk):
-        writer.write(pa.Table.from_pylist(exact[start : start + chunk], schema=EXACT_ROW))
+        writer.write(pa.Table.from_pylist(exact[start : start + chunk], schema=given))
     writer.close()
     for file in files:
         file.close()
     return paths
 
 
-def write_dataset(name, directory, rows, *, shards=3, id_bytes=2):
+def write_dataset(name, directory, rows, *, shards=3, id_bytes=2, schema=None):
     """Write the rows as several shards, with the files that describe them."""
     kind = FORMATS[name]
-    schema = RowColumns(has_text=kind.holds_text).document
+    schema = schema or RowColumns(has_text=kind.holds_text).document
     lines = []
     edges = [len(rows) * number // shards for number in range(shards + 1)]
     for number in range(shards):
         part = rows[edges[number] : edges[number + 1]]
-        paths = write_shard(name, directory, part, id_bytes=id_bytes, number=number, count=shards)
+        paths = write_shard(
+            name, directory, part, id_bytes=id_bytes, number=number, count=shards, schema=schema
+        )
         lines.append(
             ShardFile(
                 name=str(paths[0].relative_to(directory)),

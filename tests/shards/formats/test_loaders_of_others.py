@@ -7,6 +7,7 @@ import pytest
 
 from tests.shards.formats.sample_rows import sample_rows, write_dataset
 from tests.shards.toolsenv import loaders
+from thresher.shards.formats.shard_rows import RowColumns
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -51,3 +52,46 @@ def test_a_loader_reads_its_format(name, tmp_path, request):
     if name == "megatron":
         wanted = [[ids, "", ""] for ids, _, _ in wanted]
     assert json.loads(done.stdout.splitlines()[-1]) == wanted
+
+
+COLLATE = {
+    "webdataset": """
+import glob, sys, torch, webdataset
+def flat(row):
+    return {"input_ids": row["input_ids.npy"], "segments": row["segments.npy"], **row["json"]}
+rows = webdataset.WebDataset(sorted(glob.glob(sys.argv[1] + "/*.tar")), shardshuffle=False).decode().map(flat)
+""",
+    "mds": """
+import sys, streaming, torch
+rows = streaming.StreamingDataset(local=sys.argv[1], shuffle=False, batch_size=2)
+""",
+}
+
+
+@pytest.mark.parametrize("id_type", ["int32", "int64"])
+@pytest.mark.parametrize("name", COLLATE)
+def test_pytorch_makes_batches_of_packed_rows_by_its_default(name, id_type, tmp_path, request):
+    python = loaders(request.config.cache)
+    rows = [
+        {
+            "input_ids": [n] * 8,
+            "positions": [*range(8)],
+            "segments": [1] * 4 + [2] * (4 - n) + [0] * n,
+            "ids": "a b"[: 3 - n],
+        }
+        for n in (0, 2)
+    ]
+    folder = write_dataset(
+        name, tmp_path, rows, shards=1, id_bytes=4, schema=RowColumns(id_type=id_type).packed
+    )
+    code = """
+(batch,) = torch.utils.data.DataLoader(rows, batch_size=2)
+assert batch["input_ids"].dtype == getattr(torch, sys.argv[2]), batch["input_ids"].dtype
+assert batch["input_ids"].tolist() == [[0] * 8, [2] * 8]
+assert batch["segments"].shape == (2, 8)
+assert list(batch["ids"]) == ["a b", "a"]
+"""
+    done = subprocess.run(
+        [python, "-c", COLLATE[name] + code, folder, id_type], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
