@@ -17,6 +17,9 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
 )
 from tests.pipeline.steps.test_export import parquet_rows, token_rows
 from thresher import Loader
+from thresher.pipeline.commands.results import dataset_body, dataset_line
+from thresher.pipeline.integrity.export_audit import verify_dataset
+from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards.formats.registry import FORMATS
 
 
