@@ -5,15 +5,20 @@ A name from outside never becomes a path: only names that the catalog has are re
 
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from thresher.core import InputError
 from thresher.pipeline.console.models.url_models import DocumentView
 from thresher.pipeline.console.stored_reader import StoredReader
+from thresher.pipeline.steps.columns.column_values import input_table
 from thresher.pipeline.steps.process import NAME
 from thresher.storage import tables
+from thresher.storage.columns.kept_table import kept_schema, kept_values
+from thresher.storage.columns.united_types import json_text
 from thresher.storage.manifest import load_manifest, manifest_name
+from thresher.storage.store import Store
 from thresher.storage.warc.records import read_records
 
 MAX_PAYLOAD = 4 << 20
@@ -21,6 +26,8 @@ MAX_PAYLOAD = 4 << 20
 MAX_TEXT = 500_000
 """Characters of a document that are shown."""
 MAX_HEADERS = 100
+MAX_COLUMNS, MAX_VALUE = 100, 500
+"""Columns of an input that are shown, and characters of each value."""
 _SHOWN = tables.columns(
     tables.DOCUMENTS,
     *("id", "url", "title", "language", "extractor", "fetched_at_ms", "record_file", "record_offset", "text"),
@@ -93,6 +100,18 @@ def stored_document(reader: StoredReader, part: str, id_: str) -> DocumentView:
         rule=verdict["rule"],
         reason=verdict["reason"],
         measurements={name: values[name] for name in names if values.get(name) is not None},
+        columns=_input_columns(reader.store, part, row["record_offset"]),
         text=row["text"][:MAX_TEXT],
         is_cut=len(row["text"]) > MAX_TEXT,
     )
+
+
+def _input_columns(store: Store, part: str, offset: int) -> dict[str, str]:
+    """Return the columns that came with the record at an offset, as texts."""
+    table = input_table(store, part)
+    if table is None:
+        return {}
+    schema = pa.schema(list(kept_schema(store, table.name))[1 : MAX_COLUMNS + 1])
+    (row,) = kept_values(store, table, np.array([offset], np.int64), schema).to_pylist()
+    texts = {name: value if isinstance(value, str) else json_text(value) for name, value in row.items()}
+    return {name: text[:MAX_VALUE] for name, text in texts.items() if row[name] is not None}

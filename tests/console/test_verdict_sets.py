@@ -16,6 +16,7 @@ from thresher.pipeline.terminal.progress import LineProgress
 
 FILE = "a list, of <b>books.jsonl"
 SOURCES = ("books", "news")
+BESIDE = {"stars": 3, "label": "<b>bold</b>", "meta": {"license": "mit"}}
 SETS = ("strict", "loose")
 
 
@@ -27,7 +28,8 @@ def served_sets(redis, tmp_path_factory):
         path = directory / source / FILE
         path.parent.mkdir()
         rows = [
-            {"text": f"Page {n} of the {source} is about the bridge, and {n} men built it."} for n in range(9)
+            {"text": f"Page {n} of the {source} is about the bridge, and {n} men built it.", **BESIDE}
+            for n in range(9)
         ]
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         ingest(project.store, source, locate_inputs([path]))
@@ -86,3 +88,14 @@ def test_no_page_links_to_a_local_file(served_sets):
         assert 'href="file:' not in answer.text.lower()
         assert "Open the live page" not in answer.text
         assert "<b>books" not in answer.text
+
+
+def test_a_document_shows_the_columns_that_came_with_it(served_sets):
+    uri = "file%3Aa%2520list%252C%2520of%2520%253Cb%253Ebooks.jsonl%23line%3D2"
+    (capture,) = whole_url(served_sets, uri).sources[0].captures
+    part = capture.part.replace("%", "%25").replace("#", "%23").replace(" ", "%20")
+    document = served_sets.api(f"/api/document?part={part}&id={capture.document}").json
+    assert document["columns"] == {"stars": "3", "label": "<b>bold</b>", "meta": '{"license": "mit"}'}
+    page = served_sets.get(f"/document?part={part}&id={capture.document}").text
+    assert "Columns of the input" in page
+    assert "&lt;b&gt;bold&lt;/b&gt;" in page

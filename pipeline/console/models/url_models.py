@@ -88,5 +88,8 @@ class DocumentView(Model):
     rule: str
     reason: str
     measurements: dict[str, float]
+    columns: dict[str, str] = Field(
+        description="What came with the document in its input, cut to 500 characters."
+    )
     text: str
     is_cut: bool = Field(description="Whether the text is longer than what is shown.")
