@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from thresher.shards.card_facts import CardFacts
+from thresher.shards.card_facts import CardFacts, size_category
 from thresher.shards.dataset import (
     ShardFile,
     count_documents,
@@ -19,7 +19,11 @@ from thresher.shards.dataset import (
 
 CARD_NAME = "README.md"
 FRONT_MATTER = """---
-{facts}configs:
+{facts}task_categories:
+- text-generation
+size_categories:
+- {size}
+configs:
 - config_name: default
   data_files:
   - split: train
@@ -47,8 +51,13 @@ def dataset_card(
     """Return the bytes of the README; the same recipe, shards and facts give the same bytes."""
     formats = recipe["formats"]
     columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in schema)
-    patterns = [HUB_PATTERNS[name] for name in formats if name in HUB_PATTERNS]
-    front = FRONT_MATTER.format(pattern=patterns[0], facts=facts.front_matter) if patterns else ""
+    shown = next((name for name in formats if name in HUB_PATTERNS), None)
+    front = ""
+    if shown is not None:
+        rows = sum(shard.rows for shard in shards if shard.format == shown)
+        front = FRONT_MATTER.format(
+            pattern=HUB_PATTERNS[shown], facts=facts.front_matter, size=size_category(rows)
+        )
     readers = "\n".join(READERS[name] for name in formats)
     return f"""{front}# Dataset of {", ".join(recipe["sources"])}
 

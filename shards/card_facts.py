@@ -23,6 +23,9 @@ SPDX = frozenset(
 """Names of licences that the Hugging Face Hub knows, and that inputs write."""
 OTHERS = "(others)"
 """Stands for all values that are too rare to be listed."""
+SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"),
+         (10**8, "10M<n<100M"), (10**9, "100M<n<1B"), (10**10, "1B<n<10B"), (10**11, "10B<n<100B"))  # fmt: skip
+"""The classes of size that data cards have."""
 MOST_LISTED = 20
 """Lines of a table in a card at most."""
 
@@ -76,6 +79,11 @@ class CardFacts:
             _funnel(self.stages),
         ]
         return "".join(f"\n{part}" for part in parts if part)
+
+
+def size_category(rows: int) -> str:
+    """Return the class of size of a dataset, as data cards name it."""
+    return next((name for limit, name in SIZES if rows < limit), "100B<n<1T")
 
 
 def _table(heading: str, column: str, found: Mapping[str, int]) -> str:

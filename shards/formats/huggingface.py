@@ -10,14 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from thresher.shards.card_facts import CardFacts
+from thresher.shards.card_facts import CardFacts, size_category
 from thresher.shards.dataset import ShardFile, count_text_bytes, counted_shards
 from thresher.shards.formats.format import Format
 from thresher.shards.formats.parquet import ParquetShard, bytes_of
 
-SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"),
-         (10**8, "10M<n<100M"), (10**9, "100M<n<1B"), (10**10, "1B<n<10B"), (10**11, "10B<n<100B"))  # fmt: skip
-"""The classes of size that data cards have."""
 NAMES: Mapping[Any, str] = {
     pa.float64(): "float64",
     pa.float32(): "float32",
@@ -38,14 +35,13 @@ def _card(shards: Sequence[ShardFile], schema: pa.Schema, facts: CardFacts) -> M
     amount = f" and {tokens:,} tokens" if is_tokenized else ""
     if text_bytes is not None:
         amount = f" and {text_bytes:,} bytes of text"
-    category = next((name for limit, name in SIZES if rows < limit), "100B<n<1T")
     features = "\n".join(line for field in schema for line in _feature(field.name, field.type, "  "))
     columns = "\n".join(f"| `{field.name}` | `{field.type}` |" for field in schema)
     card = f"""---
 {facts.front_matter}task_categories:
 - text-generation
 size_categories:
-- {category}
+- {size_category(rows)}
 configs:
 - config_name: default
   data_files:

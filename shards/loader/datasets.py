@@ -135,7 +135,11 @@ def _manifest(store: Store, location: str | Path) -> Dataset:
 def _shards(store: Store, dataset: Dataset, location: str | Path) -> list[LoaderShard]:
     beside = (file for shard in dataset.shards for file in shard.companions)
     side_files = {file.name: file for file in (*dataset.files, *beside)}
-    tokenizer = dataset.recipe.get("tokenizer")
+    tokenizer = dataset.recipe.get("tokenizer", "")
+    if tokenizer is None:
+        raise InputError(
+            f"Loader({str(location)!r}): it holds texts and no token ids; export with --tokenizer FILE --format tokens"
+        )
     id_bytes = ID_BYTES.get(str(tokenizer.get("dtype")) if isinstance(tokenizer, dict) else "")
     if id_bytes is None:
         raise CorruptData(

@@ -17,6 +17,7 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
     mix_of,
     processed,
 )
+from thresher import Loader
 from thresher.core import InputError
 from thresher.pipeline.commands.results import dataset_body, dataset_line
 from thresher.pipeline.engine.working_stages import WorkingStages
@@ -99,6 +100,11 @@ def test_an_export_of_texts_that_was_killed_goes_on(exported, monkeypatch):
             exported(**TEXTS)
     assert contents(exported(**TEXTS)) == expected
     assert exported.made == len(dataset_of(exported.directory / "out").shards)
+
+
+def test_the_loader_says_that_texts_have_no_tokens(exported):
+    with pytest.raises(InputError, match="it holds texts and no token ids; export with --tokenizer"):
+        Loader(exported(tokenizer="none"), length=8, batch_size=1)
 
 
 def test_texts_are_mixed_by_documents(exported):
