@@ -194,6 +194,33 @@ class KeptRows:
         by_name[name if name in by_name or len(by_name) < MAX_COLUMNS else "..."] += count
 
 
+class KeptTables:
+    """The tables of inputs that lie in one archive file, one behind another."""
+
+    __slots__ = ("_bytes", "_names", "_tables")
+
+    def __init__(self) -> None:
+        self._tables: list[pa.Table] = []
+        self._names: set[str] = set()
+        self._bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the archive file should end, because memory holds much, or because its inputs have many columns."""
+        return self._bytes >= MAX_BYTES or len(self._names) > MAX_COLUMNS
+
+    def add(self, table: pa.Table | None) -> None:
+        """Add the table of one input; None if it has none."""
+        if table is not None:
+            self._tables.append(table)
+            self._names.update(table.schema.names)
+            self._bytes += table.nbytes
+
+    def finish(self, distance: int) -> pa.Table | None:
+        """Return all of them as one table, each record `distance` bytes behind the place that its row has."""
+        return united_rows([moved(table, distance) for table in self._tables])
+
+
 def united_rows(pieces: Sequence[pa.Table]) -> pa.Table | None:
     """Return tables, one after another, as one table with united types, and with what each of them lacks; None if they
     have no columns and lack nothing.

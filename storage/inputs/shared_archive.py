@@ -23,13 +23,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import pyarrow as pa
-
 from thresher.core import CorruptData
 from thresher.storage.archive.open_files import STEP_NAME
 from thresher.storage.archive.provenance import read_recipe, warcinfo_member
 from thresher.storage.archive.reseal import ArchiveContents, read_contents, reseal, seal_contents
-from thresher.storage.columns.kept_rows import MAX_BYTES, KeptRows, moved, united_rows
+from thresher.storage.columns.kept_rows import KeptRows, KeptTables
 from thresher.storage.columns.kept_table import put_kept
 from thresher.storage.inputs.entry import InputRecord, Item, UnusableRecord
 from thresher.storage.inputs.made_records import DEFAULT_SIZE, VolumeSize
@@ -90,7 +88,7 @@ class SharedArchive:
         self._stack = ExitStack()
         self._file = self._stack.enter_context(self._stack.enter_context(spool_file("shared")).open("w+b"))
         self._records = 0
-        self._kept: list[pa.Table] = []
+        self._kept = KeptTables()
         """The columns of the inputs that have some, with offsets in the temporary file."""
         self.listed: list[SharedInput] = []
         """The inputs that are not sealed yet, in their order."""
@@ -110,7 +108,7 @@ class SharedArchive:
             len(self.listed) >= MAX_INPUTS
             or self._records >= self._size.records
             or self._file.tell() >= self._size.bytes
-            or sum(table.nbytes for table in self._kept) >= MAX_BYTES
+            or self._kept.is_full
         )
 
     def add(self, origin: Origin, items: Iterator[Item]) -> bool:
@@ -151,8 +149,7 @@ class SharedArchive:
             head = self._write(path, name, recipe, block)
             with path.open("rb") as file:
                 contents = read_contents(file, name)
-            kept = united_rows([moved(table, head) for table in self._kept])
-            found.append(contents._replace(columns=put_kept(store, part, kept)))
+            found.append(contents._replace(columns=put_kept(store, part, self._kept.finish(head))))
 
         warc = put_output(store, name, 0, write)
         passed = Counter[str]()
@@ -166,7 +163,7 @@ class SharedArchive:
 
     def clear(self) -> None:
         """Drop the inputs that are not sealed yet."""
-        self.listed, self._kept = [], []
+        self.listed, self._kept = [], KeptTables()
         self._records = 0
         self._truncate(0)
 
@@ -188,8 +185,7 @@ class SharedArchive:
             counts[warc_type(item)] += 1
         require_good(origin, good=good, passed=bad, first_bad=first_bad)
         self._records += good
-        if (table := rows.finish()) is not None:
-            self._kept.append(table)
+        self._kept.add(rows.finish())
         return counts
 
     def _truncate(self, size: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from thresher.storage.columns import kept_rows
 from thresher.storage.columns.inferred_types import MAX_DEPTH, MAX_FIELDS, MAX_VALUE_BYTES
-from thresher.storage.columns.kept_rows import KeptRows, losses_of, moved, united_rows
+from thresher.storage.columns.kept_rows import KeptRows, KeptTables, losses_of, moved
 from thresher.storage.columns.row_values import BatchRow, RowValues, TextCells
 from thresher.storage.columns.united_types import is_json
 
@@ -208,13 +208,26 @@ def test_memory_is_bounded_because_the_file_ends(monkeypatch):
 
 
 def test_tables_of_several_inputs_lie_one_behind_another():
-    first, second = kept([{"a": 1}]), kept([{"a": "x", "b": True}])
-    table = united_rows([moved(first, 100), moved(second, 200)])
+    tables = KeptTables()
+    tables.add(kept([{"a": 1}, {"a": 2}]))
+    tables.add(None)
+    tables.add(moved(kept([{"a": "x", "b": True}]), 20))
+    table = tables.finish(100)
     assert table is not None
     assert table.to_pylist() == [
         {"record_offset": 100, "a": "1", "b": None},
-        {"record_offset": 200, "a": '"x"', "b": True},
+        {"record_offset": 110, "a": "2", "b": None},
+        {"record_offset": 120, "a": '"x"', "b": True},
     ]
+
+
+def test_an_archive_file_of_many_inputs_ends_when_they_have_many_columns(monkeypatch):
+    monkeypatch.setattr(kept_rows, "MAX_COLUMNS", 3)
+    tables = KeptTables()
+    for number in range(3):
+        assert not tables.is_full
+        tables.add(kept([{f"key{number}": 1}]))
+    assert tables.is_full
 
 
 def test_rows_without_columns_make_no_table():

@@ -160,3 +160,11 @@ def test_a_damaged_table_is_one_line(store, tmp_path):
     path.write_bytes(bytes(data))
     with pytest.raises(CorruptData, match=r"columns/s/a.parquet is not as it was sealed"):
         values(copied, "stars")
+
+
+def test_types_of_several_tables_are_united_when_they_are_read(store, tmp_path):
+    shutil.copytree(store.root, tmp_path / "copy")
+    copied = DirectoryStore(tmp_path / "copy")
+    other = pa.table({"record_offset": [1], "stars": ["many"], "forks": [2.5]})
+    _seal(copied, "archive@1", "s/b", (_put(copied, "columns/s/b.parquet", other),))
+    assert values(copied, "stars", "forks") == [["10", "30", "40", None, "50"], [None] * 5]
