@@ -5,7 +5,7 @@ from pathlib import Path
 from thresher.core import InputError
 from thresher.core.printable_address import printable_address
 from thresher.storage.cache.block_cache import Cache
-from thresher.storage.directory_store import DirectoryStore
+from thresher.storage.in_place.project_directory import ProjectDirectory
 from thresher.storage.store import Store
 
 SCHEMES = ("file", "s3")
@@ -19,9 +19,10 @@ def open_store(uri: str, base: Path, *, key: str = "project.storage", cache: Cac
     """
     scheme, colon, rest = uri.partition(":")
     if colon and scheme == "s3":
-        from thresher.storage.s3.s3_store import S3Store  # noqa: PLC0415 - the client takes most of a second to import
+        # The client takes most of a second to import.
+        from thresher.storage.in_place.project_bucket import ProjectBucket  # noqa: PLC0415
 
-        return S3Store.at(uri, key=key, cache=cache)
+        return ProjectBucket.at(uri, key=key, cache=cache)
     if not colon or scheme != "file":
         raise InputError(
             f'{key} = "{printable_address(uri)}" is no address: use "file:DIRECTORY" or "s3://BUCKET/PREFIX"'
@@ -32,4 +33,4 @@ def open_store(uri: str, base: Path, *, key: str = "project.storage", cache: Cac
         )
     if not rest.strip("/"):
         raise InputError(f'{key} = "{printable_address(uri)}" names no directory: write "file:data"')
-    return DirectoryStore(base / (rest.removeprefix("//") if rest.startswith("///") else rest), setting=key)
+    return ProjectDirectory(base / (rest.removeprefix("//") if rest.startswith("///") else rest), setting=key)

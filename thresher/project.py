@@ -26,7 +26,6 @@ from thresher.pipeline.fleet.crawl_command import crawl
 from thresher.pipeline.fleet.crawl_summary import CrawlSummary
 from thresher.pipeline.funnel import REMOVAL_KINDS, Funnel
 from thresher.pipeline.inputs.ingest import IngestOptions, IngestSummary, ingest
-from thresher.pipeline.inputs.ingest_workers import available_workers
 from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.reports import report
@@ -163,14 +162,15 @@ class Project:
         exact_text: bool = False,
         by_line: bool = False,
         site: str = "",
+        in_place: bool = False,
         workers: int | None = None,
     ) -> IngestSummary:
         """Bring in files, directories or `s3://` addresses: archives, tables, texts (docs/guides/ingest.md lists the
         formats).
 
         The first four options name columns of tables. `exact_text` keeps their texts byte for byte, `by_line` makes a
-        document of each line of a text file, and `site` is the host of a Stack Exchange `Posts.xml`. `workers` is the
-        number of processes that read large tables, one for each core if not given; the bytes are the same.
+        document of each line of a text file, and `site` is the host of a Stack Exchange `Posts.xml`. `in_place` leaves
+        WARC files where they are. `workers` processes read large tables, one for each core if not given.
 
         A file that cannot be read does not keep the others out. Of the result, `added` and `known` are counts of
         files, `entries` is how many records there are to process, and `refused` lists the files that were not brought
@@ -180,14 +180,8 @@ class Project:
         columns = Columns(
             text=text_column, html=html_column, url=url_column, id=id_column, exact_text=exact_text
         )
-        options = IngestOptions(columns=columns, by_line=by_line, site=site)
-        return ingest(
-            self._opened.store,
-            check_name(name),
-            locate_inputs(inputs),
-            options,
-            workers=workers or available_workers(),
-        )
+        options = IngestOptions(columns=columns, by_line=by_line, site=site, in_place=in_place)
+        return ingest(self._opened.store, check_name(name), locate_inputs(inputs), options, workers=workers)
 
     def process(
         self, *names: str, workers: int | None = None, redo: bool = False, screen: bool | None = None

@@ -55,6 +55,13 @@ def ingest(
             help="Make a document of each line of a plain text file. By default each file is one document.",
         ),
     ] = False,
+    in_place: Annotated[
+        bool,
+        typer.Option(
+            "--in-place",
+            help="Leave WARC files where they are, and store only their index and their digest.",
+        ),
+    ] = False,
     site: Annotated[
         str,
         typer.Option(
@@ -162,7 +169,6 @@ def ingest(
     from thresher.pipeline.inputs.commoncrawl_selection import CommonCrawlSelection, is_commoncrawl
     from thresher.pipeline.inputs.ingest import IngestOptions
     from thresher.pipeline.inputs.ingest_result import run_commoncrawl, run_ingest
-    from thresher.pipeline.inputs.ingest_workers import available_workers
     from thresher.pipeline.open_project import OpenProject
     from thresher.storage.inputs.table_files.columns import Columns
 
@@ -191,9 +197,9 @@ def ingest(
         opened.store,
         check_name(name),
         inputs,
-        IngestOptions(columns=columns, by_line=by_line, site=site),
+        IngestOptions(columns=columns, by_line=by_line, site=site, in_place=in_place),
         as_json,
-        workers or available_workers(),
+        workers,
     )
 
 

@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypedDict
 
 from thresher.core import Failure, InputError, failure_boundary
-from thresher.pipeline.inputs.ingest_workers import IngestWorkers
+from thresher.pipeline.inputs.ingest_workers import IngestWorkers, available_workers
 from thresher.pipeline.inputs.inventory import Inventory, InventoryEntry
 from thresher.pipeline.inputs.kept_columns import KeptColumns
 from thresher.pipeline.inputs.locate import InputFile
 from thresher.pipeline.inputs.source_lock import source_lock
 from thresher.storage.archive.open_files import STEP_NAME
 from thresher.storage.archive.reseal import read_contents, seal_contents
+from thresher.storage.in_place.placed_file import FIELD as IN_PLACE
 from thresher.storage.inputs import shared_archive
 from thresher.storage.inputs.decompression import max_unpacked_bytes
 from thresher.storage.inputs.indexes import IndexFileError
@@ -38,7 +39,7 @@ from thresher.storage.inputs.slicing.sliced_volumes import ingest_slices
 from thresher.storage.inputs.slicing.slices import TableSlices, table_slices
 from thresher.storage.inputs.table_files.columns import DEFAULT_COLUMNS, Columns
 from thresher.storage.inputs.volumes import ingest_volumes, sealed_volumes
-from thresher.storage.manifest import JSON, Manifest, digest, load_manifest, manifest_name, put_output
+from thresher.storage.manifest import JSON, Manifest, Output, digest, load_manifest, manifest_name, put_output
 from thresher.storage.store import Store
 from thresher.storage.warc.dictionary import FRAME
 from thresher.storage.warc.members import LZ4, PLAIN, ZSTD
@@ -58,6 +59,8 @@ class IngestOptions:
     site: str = ""
     """Host of the site of a Stack Exchange Posts.xml, if its folder does not name it."""
     size: VolumeSize = DEFAULT_SIZE
+    in_place: bool = False
+    """Whether files stay where they are, and only their index and seal come into the storage."""
 
     def reader_options(self, kind: InputKind) -> dict[str, JSON]:
         """Return the options that decide the records of an input of that kind."""
@@ -143,12 +146,13 @@ def ingest(
     files: Iterable[InputFile],
     options: IngestOptions | None = None,
     on_result: Callable[[IngestResult], None] = lambda _: None,
-    workers: int = 1,
+    workers: int | None = 1,
 ) -> IngestSummary:
     """Ingest every file, and hand the result of each to `on_result`. A refused file does not stop the others.
 
     The result of a small file comes when the archive file that it shares is sealed. The same files give the same bytes
-    with any number of `workers`. Raise `Conflict` if another command is ingesting into the source.
+    with any number of `workers`; None stands for one per core. Raise `Conflict` if another command is ingesting into
+    the source.
     """
     options = options or IngestOptions()
     summary = IngestSummary()
@@ -159,7 +163,7 @@ def ingest(
 
     with (
         source_lock(store, source),
-        IngestWorkers(workers) as processes,
+        IngestWorkers(workers or available_workers()) as processes,
         SharedArchive(source, options.size) as small,
         _inventory(store, source) as inventory,
     ):
@@ -272,10 +276,15 @@ def _add_new(
     """Add a file that the source does not hold: as a copy, among small files, or in archive files of its own."""
     name, identity = input_file.name, origin.identity
     if kind.is_warc:
-        copied = _seal_copy(target.store, target.source, name, path, identity)
+        place = input_file.place(path) if target.options.in_place else None
+        copied = _seal_copy(target.store, target.source, name, path, identity, place)
         if copied is not None:
             target.inventory.put(identity, InventoryEntry(name=name, counts=copied.counts))
             return IngestResult(name=name, kind=kind.short_name, status="added", counts=copied.counts)
+    if target.options.in_place:
+        raise InputError(
+            f"ingest {name}: only WARC files with one record per member can stay in place; ingest it without --in-place"
+        )
     if target.inventory.has_name(name):
         raise InputError(
             f"ingest {name}: {target.source} holds another file of that name; rename one of them"
@@ -370,8 +379,12 @@ def _refusal(input_file: InputFile, error: InputError) -> IngestResult:
     return IngestResult(name=input_file.name, kind="", status="refused", reason=str(error))
 
 
-def _seal_copy(store: Store, source: str, name: str, path: Path, identity: str) -> Manifest | None:
-    """Seal a WARC file byte for byte. Return None if it must be rewritten to be readable record by record."""
+def _seal_copy(
+    store: Store, source: str, name: str, path: Path, identity: str, place: Mapping[str, JSON] | None
+) -> Manifest | None:
+    """Seal a WARC file byte for byte, as a copy or in its `place`. Return None if it must be rewritten to be readable
+    record by record.
+    """
     part = _free_part_name(store, source, name)
     with path.open("rb") as file:
         head = file.read(8)
@@ -385,10 +398,15 @@ def _seal_copy(store: Store, source: str, name: str, path: Path, identity: str) 
             return None
     if not contents.counts.keys() - {DAMAGED} or contents.problems[MANY_RECORDS]:
         return None
-    copy = put_output(store, warc, 0, partial(shutil.copyfile, path))
+    recipe: dict[str, JSON] = {"ingested": name}
+    if place is None:
+        copy = put_output(store, warc, 0, partial(shutil.copyfile, path))
+    else:
+        recipe[IN_PLACE] = place
+        copy = Output(name=warc, bytes=path.stat().st_size, sha256=digest(path), rows=0)
     if f"sha256:{copy.sha256}" != identity:
         raise InputError(f"ingest {name}: it changed while it was read; ingest it when nobody writes to it")
-    return seal_contents(store, part, copy, contents, {"ingested": name})
+    return seal_contents(store, part, copy, contents, recipe)
 
 
 def _free_part_name(store: Store, source: str, name: str) -> str:

@@ -42,7 +42,7 @@ def run_ingest(
     inputs: Iterable[str],
     options: IngestOptions,
     as_json: bool,
-    workers: int = 1,
+    workers: int | None = 1,
 ) -> None:
     """Ingest every input, and print the results. End the command with exit code 2 if one was refused."""
     store.sweep()

@@ -12,7 +12,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +22,7 @@ from thresher.core import InputError
 from thresher.pipeline.wacz.wacz_list import listed_files
 from thresher.storage.inputs.dumps.stackexchange import HOST
 from thresher.storage.location import open_store as store_at
+from thresher.storage.manifest import JSON
 from thresher.storage.spool import spool_file
 from thresher.storage.store import Store
 
@@ -49,6 +50,11 @@ DERIVED_DIRECTORIES = frozenset(
 """Directories of a storage that hold no archive files (docs/reference/files.md)."""
 
 
+def local_place(path: Path) -> Mapping[str, JSON]:
+    """Return the address of a local file."""
+    return {"address": f"file:{path.resolve()}"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputFile:
     """One file to ingest."""
@@ -59,6 +65,8 @@ class InputFile:
     """Opens a local file with its bytes, for the time of a context."""
     is_from_directory: bool = False
     """Whether the argument was a directory or a prefix, and not the file itself."""
+    place: Callable[[Path], Mapping[str, JSON]] = local_place
+    """Returns where the file lies that was opened at that path: address, and entity tag in a bucket."""
     is_derived: bool = False
     """Whether it lies in a storage of Thresher and is not an archive file but, for example, a table or a Manifest."""
 
@@ -145,11 +153,16 @@ def _objects(address: str) -> Iterator[InputFile]:
         yield InputFile(
             name=name,
             open=partial(_download, bucket, name),
+            place=partial(_object_place, bucket, name),
             is_from_directory=not is_one,
             is_derived=is_storage and name.startswith(directory) and top in DERIVED_DIRECTORIES,
         )
     if not count:
         raise InputError(f"ingest {address}: there is no object under this address")
+
+
+def _object_place(bucket: Store, name: str, _: Path) -> Mapping[str, JSON]:
+    return {"address": f"{bucket.uri}/{name}", "etag": bucket.stamp(name)}
 
 
 @contextmanager

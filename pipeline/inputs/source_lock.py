@@ -19,7 +19,7 @@ def source_lock(store: Store, source: str) -> Iterator[None]:
     The lock of a bucket lies on this machine, so commands on other machines do not see it.
     """
     if isinstance(store, DirectoryStore):
-        directory = store.root / "warc" / source
+        directory = store.root / ".ingest" / source
     else:
         name = hashlib.sha256(f"{store.uri}\0{source}".encode()).hexdigest()[:16]
         directory = open_spool().root / f"ingest-{name}"

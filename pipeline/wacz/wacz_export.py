@@ -302,7 +302,7 @@ def _local(store: Store, warc: Output, directory: Path) -> Iterator[Path]:
     Raise `CorruptData` if the file is not as it was sealed.
     """
     copy = directory / "copy"
-    if isinstance(store, DirectoryStore):
+    if isinstance(store, DirectoryStore) and store.path(warc.name).exists():
         path, sha256 = store.path(warc.name), stored_digest(store, warc.name)
     else:
         path, sha256 = copy, _copy(store, warc.name, copy)
