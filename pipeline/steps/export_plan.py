@@ -52,8 +52,8 @@ from thresher.storage.store import Store
 
 EXPORT = "export@6"
 SEED = 0
-GROUP_TEXT_BYTES = 128 << 20
-"""Bytes of text that one worker encodes at a time: some 30 million tokens of English, which it holds in memory."""
+GROUP_TEXT_BYTES = 64 << 20
+"""Bytes of text that one worker encodes at a time: some 15 million tokens of English, which it holds in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
