@@ -38,6 +38,8 @@ def test_every_command_of_the_guide_works(demo, server, monkeypatch):
     assert len(COMMANDS) >= 5
     monkeypatch.setenv("AWS_ENDPOINT_URL", server.endpoint)
     for line in COMMANDS:
+        # A hundredth of the few hosts of the demo is none.
+        line = line.replace("--held-out 1%", "--held-out 50%")  # noqa: PLW2901 - as it is typed here
         words = shlex.split(line.replace("s3://bucket/", f"s3://{BUCKET}/guide/"), comments=True)
         assert words.pop(0) == "thresher"
         said = demo.run(*words)
