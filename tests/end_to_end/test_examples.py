@@ -165,14 +165,19 @@ def test_an_own_spider_takes_its_items_and_the_archive_has_the_pages(user, calli
     assert calling_user.run("show", start).out
 
 
-TESTS = ("test_examples", "test_training")
-MAX_LINES = {"train.py": 140}  # it has a model and a checkpoint
+TESTS = (
+    "end_to_end/test_examples.py",
+    "end_to_end/test_training.py",
+    "pipeline/steps/annotations/test_annotator_examples.py",
+)
+MAX_LINES = {"train.py": 140, "annotate_education.py": 100}  # they train a model as well
 
 
 def test_every_example_has_a_test_and_says_how_it_is_run():
-    here = "".join((ROOT / "tests" / "end_to_end" / f"{name}.py").read_text() for name in TESTS)
+    here = "".join((ROOT / "tests" / name).read_text() for name in TESTS)
     for path in EXAMPLES.glob("*.py"):
         text = path.read_text()
-        assert f'"{path.name}"' in here
-        assert f"python examples/{path.name}" in text or f"python {path.name}" in text
+        assert path.stem in here
+        ways = (f"python examples/{path.name}", f"python {path.name}", f"--with {path.stem}:")
+        assert any(way in text for way in ways)
         assert len(text.splitlines()) <= MAX_LINES.get(path.name, 70)
