@@ -61,7 +61,6 @@ def main() -> None:
             "rows": summary.records,
             "cpu_s": round(cpu, 1),
             "wall_s": round(wall, 1),
-            "peak_MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
             "input_bytes": path.stat().st_size,
             "warc_bytes": sum(map(store.size, store.list("warc/"))),
             "columns_bytes": sum(map(store.size, store.list("columns/"))),
