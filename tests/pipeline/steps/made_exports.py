@@ -1,9 +1,12 @@
 """Two processed sources, and exports of them. Tests import the fixtures by name."""
 
+import io
 import json
 
 import msgspec
+import pyarrow.parquet as pq
 import pytest
+import zstandard
 
 from thresher.pipeline.configuration import DedupConfig, FiltersConfig
 from thresher.pipeline.engine import run_step
@@ -79,6 +82,18 @@ def contents(directory):
     return {
         str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()
     }
+
+
+def parquet_rows(out, pattern="data/*.parquet"):
+    return [row for path in sorted(out.glob(pattern)) for row in pq.read_table(path).to_pylist()]
+
+
+def json_rows(out):
+    return [
+        json.loads(line)
+        for path in sorted(out.glob("jsonl/*"))
+        for line in io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(path.open("rb")))
+    ]
 
 
 def mix_of(*sources, by="tokens", size=None):

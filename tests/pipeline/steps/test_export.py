@@ -1,6 +1,5 @@
 """An export holds every kept document once in each format, in one order, whatever the machine divides it into."""
 
-import io
 import json
 import tarfile
 from collections import Counter
@@ -9,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import zstandard
 from tokenizers import AddedToken, Tokenizer
 
 from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imported by name
@@ -20,7 +18,9 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
     contents,
     dataset_of,
     exported,
+    json_rows,
     mix_of,
+    parquet_rows,
     processed,
 )
 from thresher.core import InputError
@@ -59,10 +59,6 @@ def test_a_tokenizer_that_was_changed_between_two_attempts_is_replaced(exported,
     assert contents(exported()) == expected
 
 
-def parquet_rows(out, pattern="data/*.parquet"):
-    return [row for path in sorted(out.glob(pattern)) for row in pq.read_table(path).to_pylist()]
-
-
 def token_rows(out):
     found = {}
     for path in sorted(out.glob("tokens/*/*.tokens")):
@@ -84,12 +80,7 @@ def test_all_formats_hold_the_same_rows_in_the_same_order(exported):
     assert len(rows) == len({row["id"] for row in rows}) == KEPT
     assert len(list(out.glob("data/*.parquet"))) > 2
     assert parquet_rows(out, "hf/data/*.parquet") == rows
-    lines = [
-        json.loads(line)
-        for path in sorted(out.glob("jsonl/*"))
-        for line in io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(path.open("rb")))
-    ]
-    assert lines == rows
+    assert json_rows(out) == rows
     texts = []
     for path in sorted(out.glob("webdataset/*.tar")):
         with tarfile.open(path) as tar:

@@ -1,7 +1,6 @@
 """`export --columns`: what is known of a document goes with it into every format that has rows, typed."""
 
 import inspect
-import io
 import json
 import tarfile
 from collections import Counter
@@ -9,7 +8,6 @@ from collections import Counter
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import zstandard
 
 from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imported by name
     KEPT,
@@ -17,7 +15,9 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
     contents,
     dataset_of,
     exported,
+    json_rows,
     mix_of,
+    parquet_rows,
     processed,
 )
 from thresher.core import InputError
@@ -27,10 +27,6 @@ from thresher.pipeline.steps.options.export_options import chosen_options
 COLUMNS = ("language", "language_score", "cluster_size", "external_id", "record_length", "url")
 ADDED = ["language", "language_score", "cluster_size", "external_id", "record_length"]
 TYPES = [pa.string(), pa.float64(), pa.int64(), pa.string(), pa.int64()]
-
-
-def parquet_rows(out, pattern="data/*.parquet"):
-    return [row for path in sorted(out.glob(pattern)) for row in pq.read_table(path).to_pylist()]
 
 
 def without(rows, *names):
@@ -70,12 +66,7 @@ def test_every_format_has_the_same_columns(exported):
     )
     rows = parquet_rows(out)
     assert parquet_rows(out, "hf/data/*.parquet") == rows
-    lines = [
-        json.loads(line)
-        for path in sorted(out.glob("jsonl/*"))
-        for line in io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(path.open("rb")))
-    ]
-    assert lines == rows
+    assert json_rows(out) == rows
     facts = []
     for path in sorted(out.glob("webdataset/*.tar")):
         with tarfile.open(path) as tar:

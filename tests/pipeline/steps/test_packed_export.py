@@ -13,9 +13,10 @@ import pytest
 from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imported by name
     dataset_of,
     exported,
+    parquet_rows,
     processed,
 )
-from tests.pipeline.steps.test_export import parquet_rows, token_rows
+from tests.pipeline.steps.test_export import token_rows
 from thresher import Loader
 from thresher.pipeline.commands.results import dataset_body, dataset_line
 from thresher.pipeline.integrity.export_audit import verify_dataset

@@ -1,11 +1,6 @@
 """An export without a tokenizer has the documents that one with a tokenizer has, as texts."""
 
-import io
-import json
-
-import pyarrow.parquet as pq
 import pytest
-import zstandard
 
 from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imported by name
     BOOKS,
@@ -14,7 +9,9 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
     contents,
     dataset_of,
     exported,
+    json_rows,
     mix_of,
+    parquet_rows,
     processed,
 )
 from thresher import Loader
@@ -28,10 +25,6 @@ ROWS = ("parquet", "jsonl", "hf", "webdataset", "mds")
 TEXTS = {"tokenizer": "none", "formats": ROWS, "shard_bytes": 10_000}
 
 
-def parquet_rows(out, pattern="data/*.parquet"):
-    return [row for path in sorted(out.glob(pattern)) for row in pq.read_table(path).to_pylist()]
-
-
 def without_ids(rows):
     return [{name: value for name, value in row.items() if name != "input_ids"} for row in rows]
 
@@ -42,12 +35,7 @@ def test_texts_are_the_rows_of_tokens_without_ids_in_the_same_order(exported):
     assert len(rows) == KEPT
     assert rows == without_ids(parquet_rows(exported("tokens")))
     assert parquet_rows(texts, "hf/data/*.parquet") == rows
-    lines = [
-        json.loads(line)
-        for path in sorted(texts.glob("jsonl/*"))
-        for line in io.TextIOWrapper(zstandard.ZstdDecompressor().stream_reader(path.open("rb")))
-    ]
-    assert lines == rows
+    assert json_rows(texts) == rows
 
 
 def test_the_manifest_and_the_cards_count_texts_and_no_tokens(exported):
