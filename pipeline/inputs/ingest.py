@@ -24,14 +24,14 @@ from thresher.pipeline.inputs.ingest_workers import IngestWorkers, available_wor
 from thresher.pipeline.inputs.inventory import Inventory, InventoryEntry
 from thresher.pipeline.inputs.kept_columns import KeptColumns
 from thresher.pipeline.inputs.locate import InputFile
+from thresher.pipeline.inputs.prepared_warcs import PreparedWarc, free_part_name, stem_of, with_prepared
 from thresher.pipeline.inputs.source_lock import source_lock
-from thresher.storage.archive.open_files import STEP_NAME
 from thresher.storage.archive.reseal import read_contents, seal_contents
 from thresher.storage.in_place.placed_file import FIELD as IN_PLACE
 from thresher.storage.inputs import shared_archive
 from thresher.storage.inputs.decompression import max_unpacked_bytes
 from thresher.storage.inputs.indexes import IndexFileError
-from thresher.storage.inputs.input_kinds import COMPRESSED, InputKind, detect_kind, input_kinds, read_items
+from thresher.storage.inputs.input_kinds import InputKind, detect_kind, input_kinds, read_items
 from thresher.storage.inputs.made_records import DEFAULT_SIZE, VolumeSize
 from thresher.storage.inputs.origin import Origin, passed_over, require_same_reading
 from thresher.storage.inputs.shared_archive import SMALL, SharedArchive
@@ -39,7 +39,7 @@ from thresher.storage.inputs.slicing.sliced_volumes import ingest_slices
 from thresher.storage.inputs.slicing.slices import TableSlices, table_slices
 from thresher.storage.inputs.table_files.columns import DEFAULT_COLUMNS, Columns
 from thresher.storage.inputs.volumes import ingest_volumes, sealed_volumes
-from thresher.storage.manifest import JSON, Manifest, Output, digest, load_manifest, manifest_name, put_output
+from thresher.storage.manifest import JSON, Manifest, Output, digest, put_output
 from thresher.storage.store import Store
 from thresher.storage.warc.dictionary import FRAME
 from thresher.storage.warc.members import LZ4, PLAIN, ZSTD
@@ -172,8 +172,8 @@ def ingest(
         )
         waiting: list[_SmallFile] = []
         try:
-            for input_file in files:
-                result = _ingest_file(target, input_file)
+            for input_file, prepared in with_prepared(files, source, processes):
+                result = _ingest_file(target, input_file, prepared)
                 if isinstance(result, IngestResult):
                     report(result)
                 else:
@@ -216,12 +216,14 @@ class _SmallFile:
     origin: Origin
 
 
-def _ingest_file(target: _Target, input_file: InputFile) -> IngestResult | _SmallFile:
+def _ingest_file(
+    target: _Target, input_file: InputFile, prepared: PreparedWarc | None
+) -> IngestResult | _SmallFile:
     if input_file.is_derived:
         return IngestResult(name=input_file.name, kind="", status="index")
     try:
         with input_file.open() as path, failure_boundary("ingest"):
-            return _read_input(target, input_file, path)
+            return _read_input(target, input_file, path, prepared)
     except Failure as failure:
         return _refusal(
             input_file,
@@ -233,11 +235,13 @@ def _ingest_file(target: _Target, input_file: InputFile) -> IngestResult | _Smal
         return _refusal(input_file, error)
 
 
-def _read_input(target: _Target, input_file: InputFile, path: Path) -> IngestResult | _SmallFile:
+def _read_input(
+    target: _Target, input_file: InputFile, path: Path, prepared: PreparedWarc | None
+) -> IngestResult | _SmallFile:
     name = input_file.name
     if not name.isprintable() or not _is_utf8(name):
         raise InputError(f"ingest {name!r}: other tools cannot read this name; rename the file")
-    identity = f"sha256:{digest(path)}"
+    identity = f"sha256:{prepared.sha256 if prepared else digest(path)}"
     entry = target.inventory.find(identity)
     with path.open("rb") as file:
         try:
@@ -252,7 +256,7 @@ def _read_input(target: _Target, input_file: InputFile, path: Path) -> IngestRes
             return IngestResult(name=name, kind="", status="index")
         origin = Origin(
             name=entry.name if entry else name,
-            stem=entry.stem if entry and entry.stem else _stem(name),
+            stem=entry.stem if entry and entry.stem else stem_of(name),
             identity=identity,
             reader=kind.name,
             options=target.options.reader_options(kind),
@@ -261,7 +265,7 @@ def _read_input(target: _Target, input_file: InputFile, path: Path) -> IngestRes
         if entry is not None and entry.read_options is not None:
             require_same_reading(origin, target.source, entry.read_options)
         if entry is None:
-            return _add_new(target, input_file, path, origin, kind, file)
+            return _add_new(target, input_file, origin, kind, file, prepared)
         if entry.stem:  # some of its archive files may be missing
             return _seal_alone(target, name, origin, kind, file)
         is_shared = entry.read_options is not None
@@ -271,13 +275,18 @@ def _read_input(target: _Target, input_file: InputFile, path: Path) -> IngestRes
 
 
 def _add_new(
-    target: _Target, input_file: InputFile, path: Path, origin: Origin, kind: InputKind, file: BinaryIO
+    target: _Target,
+    input_file: InputFile,
+    origin: Origin,
+    kind: InputKind,
+    file: BinaryIO,
+    prepared: PreparedWarc | None,
 ) -> IngestResult | _SmallFile:
     """Add a file that the source does not hold: as a copy, among small files, or in archive files of its own."""
-    name, identity = input_file.name, origin.identity
+    name, identity, path = input_file.name, origin.identity, Path(file.name)
     if kind.is_warc:
         place = input_file.place(path) if target.options.in_place else None
-        copied = _seal_copy(target.store, target.source, name, path, identity, place)
+        copied = _seal_copy(target, origin, path, place, prepared)
         if copied is not None:
             target.inventory.put(identity, InventoryEntry(name=name, counts=copied.counts))
             return IngestResult(name=name, kind=kind.short_name, status="added", counts=copied.counts)
@@ -380,12 +389,17 @@ def _refusal(input_file: InputFile, error: InputError) -> IngestResult:
 
 
 def _seal_copy(
-    store: Store, source: str, name: str, path: Path, identity: str, place: Mapping[str, JSON] | None
+    target: _Target,
+    origin: Origin,
+    path: Path,
+    place: Mapping[str, JSON] | None,
+    prepared: PreparedWarc | None,
 ) -> Manifest | None:
     """Seal a WARC file byte for byte, as a copy or in its `place`. Return None if it must be rewritten to be readable
     record by record.
     """
-    part = _free_part_name(store, source, name)
+    store, name = target.store, origin.name
+    part = free_part_name(store, target.source, name)
     with path.open("rb") as file:
         head = file.read(8)
         if head.startswith(FRAME):  # few tools read a dictionary, and one member per record all of them
@@ -393,7 +407,8 @@ def _seal_copy(
         suffix = next((end for mark, end in SUFFIXES.items() if head.startswith(mark)), ".warc.gz")
         warc = f"warc/{part}{suffix}"
         try:
-            contents = read_contents(file, warc)
+            is_prepared = prepared is not None and prepared.name == warc
+            contents = prepared.contents if prepared and is_prepared else read_contents(file, warc)
         except InputError:
             return None
     if not contents.counts.keys() - {DAMAGED} or contents.problems[MANY_RECORDS]:
@@ -404,30 +419,9 @@ def _seal_copy(
     else:
         recipe[IN_PLACE] = place
         copy = Output(name=warc, bytes=path.stat().st_size, sha256=digest(path), rows=0)
-    if f"sha256:{copy.sha256}" != identity:
+    if f"sha256:{copy.sha256}" != origin.identity:
         raise InputError(f"ingest {name}: it changed while it was read; ingest it when nobody writes to it")
     return seal_contents(store, part, copy, contents, recipe)
-
-
-def _free_part_name(store: Store, source: str, name: str) -> str:
-    """Return the part name for a WARC file: its name without the suffixes of WARC and compression.
-
-    If another file has that part name and differs only in these suffixes, keep them.
-    """
-    short = stem = _stem(name)
-    for ending in COMPRESSED:
-        short = short.removesuffix(ending)
-    for part in (f"{source}/{short.removesuffix('.warc')}", f"{source}/{stem}"):
-        sealed = manifest_name(STEP_NAME, part)
-        if not store.exists(sealed):
-            return part
-        if load_manifest(store, sealed).recipe.get("ingested") == name:
-            break
-    raise InputError(f"ingest {name}: {source} holds another file of that name; rename one of them")
-
-
-def _stem(name: str) -> str:
-    return name.replace("/", "--")
 
 
 def _is_utf8(name: str) -> bool:

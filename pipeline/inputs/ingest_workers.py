@@ -47,6 +47,10 @@ class IngestWorkers:
             process.close()
         self._threads.shutdown(cancel_futures=True)
 
+    def submit(self, work: Callable[[Job], Made], job: Job) -> Future[Made]:
+        """Do `work(job)` in a worker process. `work` is a function of a module."""
+        return self._threads.submit(self._run, work, job)
+
     def map_in_order(self, work: Callable[[Job], Made], jobs: Iterable[Job]) -> Generator[Made]:
         """Yield `work(job)` for each job, in their order. `work` is a function of a module.
 
@@ -58,7 +62,7 @@ class IngestWorkers:
         waiting: deque[Future[Made]] = deque()
         try:
             for job in jobs:
-                waiting.append(self._threads.submit(self._run, work, job))
+                waiting.append(self.submit(work, job))
                 if len(waiting) >= AHEAD * self.workers:
                     yield waiting.popleft().result()
             while waiting:

@@ -67,6 +67,8 @@ class InputFile:
     """Whether the argument was a directory or a prefix, and not the file itself."""
     place: Callable[[Path], Mapping[str, JSON]] = local_place
     """Returns where the file lies that was opened at that path: address, and entity tag in a bucket."""
+    local: Path | None = None
+    """Its path, if it lies on this machine."""
     is_derived: bool = False
     """Whether it lies in a storage of Thresher and is not an archive file but, for example, a table or a Manifest."""
 
@@ -127,7 +129,11 @@ def _file(path: Path, name: str, *, is_from_directory: bool = False, is_derived:
     if "/" not in name and HOST.fullmatch(folder):
         name = f"{folder}/{name}"
     return InputFile(
-        name=name, open=partial(_local_path, path), is_from_directory=is_from_directory, is_derived=is_derived
+        name=name,
+        open=partial(_local_path, path),
+        local=path,
+        is_from_directory=is_from_directory,
+        is_derived=is_derived,
     )
 
 

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.pipeline.inputs.test_ingest import OTHER, PAGE, warc
 from tests.storage.inputs.killed_puts import kill_at_every_put
-from thresher.core import Conflict
+from thresher.core import Conflict, InputError
 from thresher.pipeline.inputs.ingest import IngestOptions, ingest
 from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.inputs.source_lock import source_lock
@@ -170,3 +171,34 @@ def test_a_killed_command_with_workers_goes_on_to_the_same_bytes(tables, whole, 
         process.wait()
         ingested(files, tables, 2)
         assert stored(files) == whole
+
+
+def write_warcs(folder):
+    folder.mkdir()
+    for number in range(7):
+        name = "x.warc" if number == 3 else f"{number}.warc.gz"
+        warc(folder / name, [f"{PAGE}<p>{number} {page}</p>" for page in range(3)])
+    (folder / "a.txt").write_text("A text between them.")
+    warc(folder / "x.warc.gz", [OTHER])
+    return folder
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_warc_files_that_workers_read_ahead_are_sealed_as_in_one_process(tmp_path, in_place):
+    folder = write_warcs(tmp_path / "in")
+    stores = [DirectoryStore(tmp_path / str(workers)) for workers in (1, 2)]
+    for workers, files in enumerate(stores, 1):
+        names = []
+        arguments = [str(folder), str(tmp_path / "none")]
+        with pytest.raises(InputError, match="no such file"):
+            ingest(
+                files,
+                "s",
+                locate_inputs(arguments),
+                IngestOptions(in_place=in_place),
+                lambda result: names.append((result.name, result.status)),  # noqa: B023 - called within
+                workers=workers,
+            )
+        assert len(names) == 9
+    assert stored(stores[0]) == stored(stores[1])
+    assert any(name.endswith("x.json") for name in stored(stores[0]))
