@@ -49,6 +49,8 @@ def test_a_line_a_file_and_a_sum_at_the_end(user, inputs):
         "records": texts,
         "entries": texts,
         "unusable": {"broken_json": 1},
+        "columns": {},
+        "columns_not_kept": {},
     }
     assert "all as they were sealed" in user.run("verify").out
 
