@@ -43,9 +43,10 @@ class IngestWorkers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)  # no job that waits starts a process
         for process in self._started:
             process.close()
-        self._threads.shutdown(cancel_futures=True)
+        self._threads.shutdown()
 
     def submit(self, work: Callable[[Job], Made], job: Job) -> Future[Made]:
         """Do `work(job)` in a worker process. `work` is a function of a module."""
