@@ -166,7 +166,9 @@ DECIDED = {
     "dates of sitemaps": lambda _: [
         _parse_date_ms(text) for text in texts(ISO_PIECES) + texts([*DATE_PIECES, " "])
     ],
-    "dates of inputs": lambda _: [(milliseconds(text), _is_date(text)) for text in texts([*ISO_PIECES, " "])],
+    "dates of inputs": lambda _: [
+        (milliseconds(text), text if _is_date(text) else "") for text in texts([*ISO_PIECES, " "])
+    ],
     "dates of rights": lambda _: [
         _has_passed(text, 1 << 40) for text in texts([*ISO_PIECES, *DATE_PIECES, " "])
     ],

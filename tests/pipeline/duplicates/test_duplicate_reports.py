@@ -63,7 +63,9 @@ ROWS = {
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     directory = tmp_path_factory.mktemp("project")
-    (directory / "thresher.toml").write_text('[filters]\npreset = "none"\nlanguages = []\n')
+    (directory / "thresher.toml").write_text(
+        '[filters]\npreset = "none"\nlanguages = []\n[dedup]\nsources = ["books", "news"]\n'
+    )
     opened = OpenProject.at(directory)
     for source, rows in ROWS.items():
         path = directory / f"{source}.jsonl"
@@ -77,7 +79,7 @@ def project(tmp_path_factory):
 
 @pytest.fixture
 def removed(project):
-    return dedup.require_run(project.store, SOURCES, DedupConfig())
+    return dedup.require_run(project.store, SOURCES, project.config.dedup)
 
 
 def shown(render, found):
