@@ -1,4 +1,4 @@
-"""Run the tests in worker processes that are forked after one collection: `-n 5`, or `-n 0` for none.
+"""Run the tests in worker processes that are forked after one collection: `-n 4`, or `-n 0` for none.
 
 A process that has collected the tests has imported all that they import: 15 s of CPU and most of a gigabyte. The workers
 share both. The tests of a file run in one worker, in their order, for they share its fixtures. Half of the workers take
@@ -45,7 +45,7 @@ SECONDS = "workers/seconds_of_files"
 SECONDS_OF_A_TEST = 0.1
 """What a test may take that has not run yet."""
 PR_SET_PDEATHSIG = 1
-GROWTH_BYTES = 150 << 20
+GROWTH_BYTES = 200 << 20
 """A worker that has grown by so much is replaced behind the file that it runs: so are its browsers and worker pools."""
 END_S = 60
 """A worker that is asked to end and has not after this time is killed."""

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tests.crawler.crawls.test_crawl import SPAWN, pages, slowly, wait_for, web
+from tests.expect import expect
 from thresher.core import Unavailable
 from thresher.crawler.machine.heartbeat import Heartbeat
 from thresher.crawler.replay.replay import recover
@@ -128,15 +129,21 @@ def work(config):
 
 
 def test_a_sleeping_worker_is_taken_over_and_settles_nothing_when_it_wakes(crawl, site):
-    site.fallback = slowly(web(150), 0.02)
+    site.fallback = slowly(web(150), 0.05)
     crawl.seed(f"{site.url}/0")
     asleep = SPAWN.Process(target=work, args=(crawl.config("asleep", ttl_s=2.0, concurrency=8),))
     asleep.start()
+    pid = expect(int, asleep.pid)
     wait_for(lambda: len(site.requests) > 40)
-    held = crawl.ask(lambda frontier: frontier.workers.holders())
-    assert asleep.pid
-    os.kill(asleep.pid, signal.SIGSTOP)
-    assert held == {"asleep"}
+
+    def sleeps_with_leases():
+        os.kill(pid, signal.SIGSTOP)
+        if crawl.ask(lambda frontier: frontier.workers.holders()) == {"asleep"}:
+            return True
+        os.kill(pid, signal.SIGCONT)  # it was between two
+        return False
+
+    wait_for(sleeps_with_leases)
     wait_for(lambda: not crawl.ask(lambda frontier: frontier.workers.alive(["asleep"])))
 
     async def silent(frontier):
@@ -148,7 +155,7 @@ def test_a_sleeping_worker_is_taken_over_and_settles_nothing_when_it_wakes(crawl
     crawl.ask(silent)
     assert crawl.ask(lambda frontier: frontier.workers.holders()) == set()
     before = crawl.stats
-    os.kill(asleep.pid, signal.SIGCONT)
+    os.kill(pid, signal.SIGCONT)
     asleep.join(30)
     assert asleep.exitcode == 75
     after = crawl.stats
