@@ -105,7 +105,6 @@ def process_sources(
 
     `screen` says whether documents that deduplication knows are left out; None for what `[dedup]` says.
     """
-    from thresher.pipeline.steps.columns.threshold_columns import threshold_columns
     from thresher.pipeline.steps.dedup import choose_screen
     from thresher.pipeline.steps.records.rule_set import rule_set
     from thresher.pipeline.steps.records.screened_parts import with_screen
@@ -115,6 +114,8 @@ def process_sources(
     numbers = project.config.dedup.permutations
     step = process.step(filters, blocked, permutations=numbers)
     if process.wants_columns(filters):
+        from thresher.pipeline.steps.columns.threshold_columns import threshold_columns
+
         threshold_columns(project.store, names, rule_set(filters), annotated=False)
     parts = (
         part

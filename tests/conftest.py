@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 pytest_plugins = ["tests.workers"]
 
 settings.register_profile("same", deadline=None, derandomize=True, max_examples=40)
-settings.register_profile("random", deadline=None, max_examples=200, print_blob=True)
+settings.register_profile("random", deadline=None, max_examples=500, print_blob=True)
 settings.load_profile("same")
 
 # The tests start hundreds of Python processes, and each would compile our modules again.

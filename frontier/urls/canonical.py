@@ -42,7 +42,8 @@ _ENCODED = {ord(character): f"%{ord(character):02X}" for character in "[]|^`"}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _PATH_SESSION = re.compile(
     r"(?<!/\.)(?<!/\.\.);jsessionid=[^/;]*"  # Jakarta Servlet 6.0, 7.1.3; never after `.` or `..`
-    r"|/\((?:[AFSX]\([A-Za-z0-9_-]+\))+\)(?=/)",  # ASP.NET, cookieless session, authentication, anonymous user
+    # ASP.NET, cookieless session, authentication, anonymous user; also before a session that goes as well
+    r"|/\((?:[AFSX]\([A-Za-z0-9_-]+\))+\)(?=(?:;jsessionid=[^/;]*)*/)",
     re.IGNORECASE,
 )
 _DROPPED_PARAMETERS = re.compile(

@@ -68,7 +68,7 @@ EXPORT = COMPUTE | {"tokenizers", "gigatoken"}
 COMMANDS = {
     "--help": set(),
     "export --help": set(),
-    "ingest texts texts.jsonl": TABLES,
+    "ingest texts texts.jsonl": COMPUTE,
     "process": RULES | READERS | {"numpy"},
     "judge --name mine --set gopher_quality.fewest_words=60": RULES | READERS | COMPUTE,
     "dedup": COMPUTE,

@@ -220,6 +220,7 @@ FRAGMENTS = st.sampled_from(
 
 
 @given(st.lists(FRAGMENTS, max_size=12).map("".join))
+@example("(A(b)F(c));jsessionid=/")
 def test_folding_leaves_nothing_that_folds_again(tail):
     url = canonicalize("http://example.com/" + tail)
     assert canonicalize(url.text).text == url.text
