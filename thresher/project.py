@@ -44,9 +44,9 @@ from thresher.pipeline.terminal.progress import stderr_progress
 from thresher.shards import Dataset
 from thresher.shards.formats.plain_values import plain_rows
 from thresher.shards.formats.shard_rows import IdType
+from thresher.shards.held_out_split import HeldOutBy, Split
 from thresher.shards.packer import Packings
 from thresher.shards.special_tokens import SpecialTokens
-from thresher.shards.split_side import HeldOutBy, Split
 from thresher.shards.tokenizer import chosen_tokenizer
 from thresher.storage.inputs.table_files.columns import Columns
 

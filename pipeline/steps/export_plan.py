@@ -40,11 +40,11 @@ from thresher.shards.formats.format import Format
 from thresher.shards.formats.registry import FORMATS
 from thresher.shards.formats.shard_rows import RowColumns
 from thresher.shards.formats.tokens import id_bytes_of
+from thresher.shards.held_out_split import HeldOut
 from thresher.shards.mix import mix_recipe, sources_of
 from thresher.shards.order import Order
 from thresher.shards.packer import Packing
 from thresher.shards.special_tokens import SpecialTokens, without_special_tokens
-from thresher.shards.split_side import HeldOut
 from thresher.shards.tokenizer import TokenizerFile, end_token, named_token
 from thresher.storage import tables
 from thresher.storage.manifest import Input, Manifest, Output, fingerprint

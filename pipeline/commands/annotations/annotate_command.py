@@ -146,6 +146,12 @@ def annotate_command(
     if into:
         line += f"; {ran.new_documents:,} new documents are in {into}"
     print_result(as_json, asdict(ran), line)
+    if table is not None and ran.documents and not ran.annotated:
+        echo(
+            f"thresher: --key {key}: no row of {table} belongs to one of these documents, so none has values; "
+            "choose another --key, and type the command again with --redo",
+            err=True,
+        )
     for part in ran.step.quarantined:
         echo(f"thresher: part {part.part} is in quarantine: {part.reason}", err=True)
     if ran.step.quarantined:

@@ -10,11 +10,11 @@ from thresher.core.settings import format_size, parse_size
 from thresher.pipeline.steps.columns.export_columns import check_column_formats
 from thresher.shards.formats.registry import FORMATS
 from thresher.shards.formats.shard_rows import IdType
+from thresher.shards.held_out_split import HeldOut, HeldOutBy, Split, parse_share
 from thresher.shards.mix import Mix, load_mix
 from thresher.shards.packer import Packings
 from thresher.shards.packing import MAX_LENGTH
 from thresher.shards.special_tokens import SpecialTokens
-from thresher.shards.split_side import HeldOut, HeldOutBy, Split, parse_share
 
 MAX_SHARD_BYTES = 2 << 30
 """MDS counts bytes with 32 bits, and a shard may become somewhat larger than asked for."""

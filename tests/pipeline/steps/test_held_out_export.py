@@ -14,7 +14,7 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
 from thresher.core import InputError
 from thresher.pipeline.steps.export_plan import _domain
 from thresher.pipeline.steps.options.export_options import chosen_options
-from thresher.shards.split_side import HeldOut
+from thresher.shards.held_out_split import HeldOut
 
 TEXTS = {"tokenizer": "none", "formats": ("parquet",)}
 

@@ -8,12 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from tests.pipeline.steps.annotations.annotated_project import (
     annotations,
     table_bytes,
 )
 from thresher import Conflict, InputError
+from thresher.pipeline.commands.app import app
 from thresher.pipeline.steps.annotations.score_tables import ScorePlan, score_index
 
 
@@ -41,6 +43,14 @@ def test_documents_get_the_row_with_their_key(project, key):
     found = annotations(project, "edu")
     assert [row["edu"] for row in found] == [n / 2 if n % 2 == 0 else None for n in range(20)]
     assert [row["tags"] for row in found] == [[str(n)] if n % 2 == 0 else None for n in range(20)]
+
+
+def test_a_table_that_joins_nothing_says_so(project):
+    words = ["annotate", "edu", "--table", scores(project), "--key", "id=url", "--project", project.directory]
+    done = CliRunner().invoke(app, list(map(str, words)))
+    assert done.exit_code == 0, done.output
+    assert "0 of 20 documents are annotated" in done.stdout
+    assert "--key id=url: no row of " in done.stderr
 
 
 def test_the_ids_of_documents_are_a_key_and_the_column_may_have_another_name(project):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.core import InputError
-from thresher.shards.split_side import HeldOut, parse_share
+from thresher.shards.held_out_split import HeldOut, parse_share
 
 KEYS = st.lists(st.text(min_size=1, max_size=12), unique=True, max_size=50)
 SHARES = st.floats(0.001, 0.999)
