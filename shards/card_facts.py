@@ -26,7 +26,7 @@ OTHERS = "(others)"
 SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"), (10**7, "1M<n<10M"),
          (10**8, "10M<n<100M"), (10**9, "100M<n<1B"), (10**10, "1B<n<10B"), (10**11, "10B<n<100B"))  # fmt: skip
 """The classes of size that data cards have."""
-MOST_LISTED = 20
+MAX_LISTED = 20
 """Lines of a table in a card at most."""
 
 
@@ -90,8 +90,8 @@ def _table(heading: str, column: str, found: Mapping[str, int]) -> str:
     if not found:
         return ""
     names = sorted(found, key=lambda name: (name == OTHERS, -found[name], name))
-    rows = [(name or "(none)", found[name]) for name in names[:MOST_LISTED]]
-    if rest := sum(found[name] for name in names[MOST_LISTED:]):
+    rows = [(name or "(none)", found[name]) for name in names[:MAX_LISTED]]
+    if rest := sum(found[name] for name in names[MAX_LISTED:]):
         rows.append((OTHERS, rest))
     lines = "".join(f"| {_cell(name)} | {count:,} |\n" for name, count in rows)
     return f"## {heading}\n\n| {column} | documents |\n|---|---|\n{lines}"

@@ -40,7 +40,7 @@ TOKENIZER = "tokenizer.json"
 ENCODE_ROWS = 1024
 COUNTED = ("language", "license")
 """Columns whose values are counted for the cards."""
-MOST_VALUES = 200
+MAX_VALUES = 200
 """Values of a counted column that a group counts apart. Licences are texts of strangers."""
 COLUMNS = (*EXACT_REFERENCE.names, "text", *COUNTED)
 IDS = pa.schema([EXACT_ROW.field("input_ids")])
@@ -302,8 +302,8 @@ def contents_of(documents: pa.Table, rows: IntArray) -> dict[str, int]:
         names = [str(each) for each in encoded_values.dictionary.to_pylist()]
         counted = np.bincount(encoded_values.indices.to_numpy(), minlength=len(names)).tolist()
         ordered = sorted(zip(names, counted, strict=True), key=lambda item: (-item[1], item[0]))
-        found |= {f"{name}={value}": count for value, count in ordered[:MOST_VALUES]}
-        if rest := sum(count for _, count in ordered[MOST_VALUES:]):
+        found |= {f"{name}={value}": count for value, count in ordered[:MAX_VALUES]}
+        if rest := sum(count for _, count in ordered[MAX_VALUES:]):
             found[f"{name}={OTHERS}"] = rest
     return found
 
