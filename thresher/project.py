@@ -198,8 +198,8 @@ class Project:
         stored = signal_files.stored_filters(opened.store, opened.directory, opened.config.filters)
         process.step(stored)  # wrong filters are refused before anything is forgotten
         require_confinable(opened.config.filters.rules)
-        for name in chosen if redo else ():
-            process.delete_results(self._opened.store, name)
+        if redo:
+            process.delete_all_results(opened.store, chosen)
         with self._opened.worker_pool(workers) as pool:
             ran = recipe.process_sources(self._opened, chosen, pool, stderr_progress(), screen=screen)
         ran.require_all()

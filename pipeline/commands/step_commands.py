@@ -66,7 +66,7 @@ def process(
     from thresher.pipeline.commands import results
     from thresher.pipeline.engine.quarantine import remove_marks
     from thresher.pipeline.open_project import OpenProject
-    from thresher.pipeline.steps.process import NAME, delete_results, step
+    from thresher.pipeline.steps.process import NAME, delete_all_results, step
     from thresher.pipeline.steps.records.rule_probe import require_confinable
     from thresher.pipeline.steps.records.signal_files import stored_filters
     from thresher.pipeline.terminal.progress import stderr_progress
@@ -78,8 +78,7 @@ def process(
     step(stored_filters(opened.store, opened.directory, opened.config.filters))
     require_confinable(opened.config.filters.rules)
     if redo:
-        for name in chosen:
-            delete_results(opened.store, name)
+        delete_all_results(opened.store, chosen)
     for name in chosen if retry else ():
         remove_marks(opened.store, NAME, name)
     with opened.worker_pool(workers) as pool:

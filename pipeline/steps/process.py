@@ -7,7 +7,7 @@ Every record that may hold a page, or stands for one (`storage.warc.records.PAGE
 verdicts, kept or with its reason. Therefore the numbers of archived, processed and reported records agree.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -29,6 +29,7 @@ from thresher.pipeline.steps.records.rule_set import (
 from thresher.pipeline.steps.records.stored_signals import file_names, preparation
 from thresher.storage.archive.open_files import archive_outputs
 from thresher.storage.columns.kept_names import kept_table_name
+from thresher.storage.in_place.placed_file import placed_file
 from thresher.storage.manifest import Input, Manifest, manifest_name, manifests
 from thresher.storage.store import Store
 from thresher.storage.warc.cdxj import read as read_cdxj
@@ -168,6 +169,19 @@ def require_processed(store: Store, sources: Iterable[str], filters: FiltersConf
                 f"{source}: {len(stale)} parts were screened for documents whose results are gone; "
                 f"run `thresher process {source}`, which makes them again without screening"
             )
+
+
+def delete_all_results(store: Store, sources: Sequence[str]) -> None:
+    """Delete the results of the step for some sources, which are to be made again. Raise `ChangedInPlace`, and delete
+    nothing, if a file that was ingested in place is not as it was: its results could not be made again.
+    """
+    for source in sources:
+        for archive in manifests(store, "archive", source):
+            warc, _ = archive_outputs(archive.outputs)
+            if (placed := placed_file(store, warc.name)) is not None:
+                placed.stamp()
+    for source in sources:
+        delete_results(store, source)
 
 
 def delete_results(store: Store, source: str) -> None:

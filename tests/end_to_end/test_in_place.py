@@ -125,6 +125,15 @@ def test_a_file_that_changes_while_it_is_read_gives_no_more_bytes(user):
             file.raw.read(10)
 
 
+def test_results_that_could_not_be_made_again_are_not_deleted(user):
+    user.run("ingest", "s", "--in-place", "archive")
+    user.run("process")
+    before = stored(user)
+    flipped(user.directory / "archive/a.warc.gz")
+    assert "its SHA-256 differs; put the file back as it was" in user.run("process", "--redo", code=2).line
+    assert stored(user) == before
+
+
 def test_nothing_is_deleted_or_written_in_place(user):
     user.run("ingest", "s", "--in-place", "archive")
     path = user.directory / "archive/a.warc.gz"
