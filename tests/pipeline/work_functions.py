@@ -33,8 +33,9 @@ NOTES = ("made.log", "pids/", "once")
 
 
 class RecordingStore(DirectoryStore):
-    """A directory where some names are no objects. To read `made/NAME` notes the part, and the process that gives it its objects;
-    A name that begins with `once` has content from the second time on; `kill` ends that process; `gone` is what no storage answers.
+    """A directory where some names are no objects. To read `made/NAME` notes the part, and the process that gives it its objects.
+    A name that begins with `once` has content from the second time on; `kill` ends that process; `gone` is what no storage answers;
+    `three` is answered once three processes have a part.
     """
 
     __slots__ = ()
@@ -53,6 +54,10 @@ class RecordingStore(DirectoryStore):
                 os.kill(os.getpid(), signal.SIGKILL)
             case "gone":
                 raise Unavailable("the storage does not answer")
+            case "three":
+                while len(list(self.list("pids/"))) < 3:
+                    time.sleep(0.05)
+                return io.BufferedReader(io.BytesIO())
             case once if once.startswith("once"):
                 try:
                     (self.root / once).touch(exist_ok=False)
@@ -68,7 +73,7 @@ def parts(count):
             name=f"main/part-{n}",
             inputs=(Input(name=f"in/{n}", sha256=f"{n:064d}"),),
             parameters=n,
-            reads=(f"made/main/part-{n}", "kill", "gone", "once", "once-a", "once-b"),
+            reads=(f"made/main/part-{n}", "kill", "gone", "three", "once", "once-a", "once-b"),
             writes=(f"doubled/main/part-{n}.txt",),
         )
         for n in range(count)
@@ -191,6 +196,14 @@ def slow(store, step, part, watch):
     """Half a second."""
     made = double(store, step, part, watch)
     time.sleep(0.5)
+    return made
+
+
+def with_two_others(store, step, part, watch):
+    """Waits, but for the first four parts, until three processes have a part."""
+    made = double(store, step, part, watch)
+    if part.parameters >= 4:
+        store.read("three")
     return made
 
 

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,12 +154,12 @@ class Happening:
 
 
 def test_the_outputs_are_those_of_one_machine_and_every_node_made_some(files: RecordingStore, pool, expected):
-    ran = run(files, work_functions.slow, pool, 12)
+    ran = run(files, work_functions.with_two_others, pool, 12)
     assert (ran.made, ran.already, ran.quarantined, ran.deaths) == (12, 0, (), 0)
     assert outputs(files) == of(expected, 12)
     assert pool.workers == NODES
     assert len(begun(files)) == NODES
-    assert run(files, work_functions.slow, pool, 12).already == 12
+    assert run(files, work_functions.with_two_others, pool, 12).already == 12
 
 
 def test_an_actor_continues_the_trace_of_the_driver(files: RecordingStore, pool, monkeypatch):
@@ -217,12 +218,11 @@ def test_a_killed_node_costs_its_parts_an_attempt_and_a_new_one_takes_its_place(
 
 def test_workers_grow_while_it_runs_when_a_node_joins(files: RecordingStore, free, nodes):
     nodes.kill()
-    pool = RayWorkerPool(free, None)
-    wait_until(lambda: pool.workers == NODES - 1)
-    run(files, work_functions.slow, Happening(pool, {4: nodes.add}), 24)
-    assert pool.workers == NODES
-    assert len(begun(files)) == NODES
-    pool.close()
+    with closing(RayWorkerPool(free, None)) as pool:
+        wait_until(lambda: pool.workers == NODES - 1)
+        run(files, work_functions.with_two_others, Happening(pool, {4: nodes.add}), 24)
+        assert pool.workers == NODES
+        assert len(begun(files)) == NODES
 
 
 def test_workers_that_nothing_waits_for_are_given_back(files: RecordingStore, pool, ray, monkeypatch):
@@ -238,11 +238,12 @@ def test_a_step_that_needs_memory_is_made_where_that_is(files: RecordingStore, p
 
 
 def test_a_cluster_without_room_ends_the_run_in_one_line(files: RecordingStore, free):
-    pool = RayWorkerPool(free, NODES, patience_s=2)
     # Ray counts ten-thousandths in 64 bits: more than 9.2e14 bytes overflow there, and would fit anywhere.
-    with pytest.raises(Unavailable, match=r"no room for a worker \(1 CPU and 65,536 MiB of memory"):
+    with (
+        closing(RayWorkerPool(free, NODES, patience_s=2)) as pool,
+        pytest.raises(Unavailable, match=r"no room for a worker \(1 CPU and 65,536 MiB of memory"),
+    ):
         run(files, work_functions.double, pool, 4, replace(STEP, memory=2 * raycluster.MEMORY))
-    pool.close()
 
 
 def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(files: RecordingStore, free):
@@ -251,11 +252,10 @@ def test_a_node_with_another_thresher_or_other_packages_is_refused_in_one_line(f
         (replace(here, code="0" * 64), "has another Thresher"),
         (replace(here, versions={**here.versions, "pyarrow": "0.1"}), r"has pyarrow \S+, here it is 0\.1;"),
     ):
-        pool = RayWorkerPool(free, 1)
-        pool._terms = NodeRequirements(build=other)
-        with pytest.raises(InputError, match=f"the node .* {said}"):
-            run(files, work_functions.double, pool)
-        pool.close()
+        with closing(RayWorkerPool(free, 1)) as pool:
+            pool._terms = NodeRequirements(build=other)
+            with pytest.raises(InputError, match=f"the node .* {said}"):
+                run(files, work_functions.double, pool)
 
 
 def test_no_process_outlives_its_pool(files, pool):
