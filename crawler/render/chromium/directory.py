@@ -26,11 +26,12 @@ class BrowserDirectory:
         remove_stale()
         while True:
             self.path = Path(mkdtemp(prefix=PREFIX))
-            self._lock = os.open(self.path, _FLAGS)
-            # Another process may take it for a stale one until it is locked.
-            if _lock(self._lock) is not False and self.path.exists():
-                break
-            os.close(self._lock)
+            # Another process may take it for a stale one, and remove it, until it is locked.
+            with suppress(FileNotFoundError):
+                self._lock = os.open(self.path, _FLAGS)
+                if _lock(self._lock) is not False and self.path.exists():
+                    break
+                os.close(self._lock)
         self.path.chmod(0o755)
 
     def remove(self) -> None:

@@ -13,7 +13,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 
 import pytest
 
@@ -200,6 +200,19 @@ def test_the_next_browser_removes_the_directory_of_a_killed_one_and_no_others(ch
     living.remove()
     other.remove()
     assert [path.name for path in temporary.iterdir()] == ["thresher-browser-link"]
+
+
+def test_a_directory_that_another_process_took_for_a_stale_one_is_made_again(temporary, monkeypatch):
+    def removed_once(prefix):
+        monkeypatch.undo()
+        found = Path(mkdtemp(prefix=prefix, dir=temporary))
+        found.rmdir()
+        return str(found)
+
+    monkeypatch.setattr("thresher.crawler.render.chromium.directory.mkdtemp", removed_once)
+    made = BrowserDirectory()
+    assert made.path.is_dir()
+    made.remove()
 
 
 def test_without_directory_locks_no_directory_counts_as_stale(temporary, monkeypatch):
