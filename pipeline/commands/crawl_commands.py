@@ -24,6 +24,7 @@ from thresher.pipeline.commands.options import (
     MaxRequestsOption,
     MaxTimeOption,
     ProjectOption,
+    ScopeKind,
     ScopeOption,
     SpiderArgumentOption,
     SpiderOption,
@@ -171,8 +172,23 @@ def rescrape(
         int | None,
         typer.Option("--budget", min=1, help="Fetch at most N pages again. By default all are fetched."),
     ] = None,
-    scope: ScopeOption = "host",
-    depth: DepthOption = None,
+    scope: Annotated[
+        ScopeKind | None,
+        typer.Option(
+            "--scope",
+            help="Follow new links within this scope: any, or the domain, host or path prefix of the page that has "
+            "them. The default is the scope that the page has in the crawl.",
+        ),
+    ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            "--depth",
+            min=0,
+            help="Follow new links at most N steps away from a page that is fetched again. The default is the depth "
+            "that the page and its links have in the crawl.",
+        ),
+    ] = None,
     add_only: Annotated[
         bool,
         typer.Option(
@@ -188,8 +204,9 @@ def rescrape(
 ) -> None:
     """Fetch archived pages of a crawl again.
 
-    New captures go into the same archive, and new links on the pages are followed. Requests ask servers whether the
-    page has changed (ETag, Last-Modified); an unchanged page adds only a revisit record.
+    New captures go into the same archive, and new links on the pages are followed as far as the crawl followed the
+    others. Requests ask servers whether the page has changed (ETag, Last-Modified); an unchanged page adds only a
+    revisit record.
     If the command is killed, type it again: it continues.
 
     \b

@@ -6,17 +6,20 @@
    and typed again, and adds nothing twice.
 3. A request carries the validators of the server (ETag, Last-Modified). If the page is unchanged, the archive gets one
    more revisit record and nothing else.
-4. Links of a changed page are followed within its scope. Links that the crawl knows are not requested again.
+4. A page keeps the scope, the depth, the priority and the revisit interval of its last request, which the log has:
+   links of a changed page are followed as far as they were then. Links that the crawl knows are not requested again.
+   If the log does not know a page, its links are not followed.
 5. A page is requested again only if its server once responded with 200 and has not said since that the page is gone or
    has moved. Any other result (500, no response) ends nothing: the next re-scrape requests the page again.
 6. A robots.txt is not a page: the frontier itself requests it again.
 """
 
 import asyncio
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -38,6 +41,8 @@ from thresher.storage.warc.cdxj import CdxjRow
 from thresher.storage.warc.revisit import REVISIT_MIME
 
 BATCH = 1000
+_KEPT = ("depth", "max_depth", "priority", "interval_s")
+"""Fields of a page's last request that its next one has too, beside its scope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +58,10 @@ class RescrapePlan:
     """Maximum number of pages."""
     older_than_s: int = 0
     """Captures younger than this, in seconds, are skipped."""
-    scope: ScopeKind = "host"
+    scope: ScopeKind | None = None
+    """Scope around each page; None for the scope of its last request."""
     max_depth: int | None = None
+    """Steps from each page on which links are followed; None for as many as at its last request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,16 +114,26 @@ async def _rescrape(
 def _discoveries(pages: Iterator[NewestCapture], plan: RescrapePlan) -> Iterator[Discovery]:
     before = _timestamp(time.time() - plan.older_than_s)
     most = None if plan.budget is None else min(plan.budget, sys.maxsize)
-    for row, requested_ms in islice((page for page in pages if page.row.timestamp <= before), most):
-        url = canonicalize(row.url)
-        yield Discovery(
-            url=url,
-            scope=Scope.of(plan.scope, url),
-            max_depth=plan.max_depth,
-            generation=requested_ms,
-            listed=True,
-            state=request_state_of(row),
-        )
+    for page in islice((page for page in pages if page.row.timestamp <= before), most):
+        url = canonicalize(page.row.url)
+        found = _last_request(url, page.request)
+        if plan.scope is not None:
+            found = replace(found, scope=Scope.of(plan.scope, url))
+        if plan.max_depth is not None:
+            found = replace(found, depth=0, max_depth=plan.max_depth)
+        yield replace(found, generation=page.requested_ms, listed=True, state=request_state_of(page.row))
+
+
+def _last_request(url: Url, request: str) -> Discovery:
+    """Return the discovery that its last request was, as far as `_request` wrote it."""
+    if not request:
+        return Discovery(url=url, scope=Scope.of("host", url), max_depth=0)
+    scope, *values = json.loads(request)
+    return Discovery(url=url, scope=Scope.parse(scope), **dict(zip(_KEPT, values, strict=True)))
+
+
+def _request(found: Discovery) -> str:
+    return json.dumps([str(found.scope), *(getattr(found, name) for name in _KEPT)])
 
 
 def _page_selector(
@@ -147,11 +164,12 @@ def _page_selector(
 
 def _page_settlement(query_order: HostSwitch, line: LogLine) -> PageSettlement | None:
     try:
-        url = discovery_from_line(line).url
+        found = discovery_from_line(line)
     except CorruptData:  # no frontier of this version requested it
         return None
-    page = page_key(url.text, url.host, query_order)
-    return PageSettlement(page, is_gone=line.outcome in {Outcome.GONE, Outcome.REDIRECTED})
+    page = page_key(found.url.text, found.url.host, query_order)
+    is_gone = line.outcome in {Outcome.GONE, Outcome.REDIRECTED}
+    return PageSettlement(page, is_gone=is_gone, request=_request(found))
 
 
 def is_robots_url(url: Url) -> bool:

@@ -21,11 +21,14 @@ from thresher.storage.warc.cdxj import CdxjRow
 _BATCH = 10_000
 _TABLE = """
 CREATE TABLE newest (
-    page TEXT PRIMARY KEY, priority REAL, captured INTEGER, line TEXT, requested INTEGER NOT NULL, gone INTEGER NOT NULL
+    page TEXT PRIMARY KEY, priority REAL, captured INTEGER, line TEXT,
+    requested INTEGER NOT NULL, gone INTEGER NOT NULL,
+    request TEXT NOT NULL DEFAULT '', settled INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID
 """
 _PUT = """
-INSERT INTO newest VALUES (:page, :priority, iif(:line IS NULL, NULL, :at), :line, :at, :gone)
+INSERT INTO newest (page, priority, captured, line, requested, gone)
+VALUES (:page, :priority, iif(:line IS NULL, NULL, :at), :line, :at, :gone)
 ON CONFLICT (page) DO UPDATE SET
 priority = iif(:line IS NULL OR captured > :at, priority, :priority),
 line = iif(:line IS NULL OR captured > :at, line, :line),
@@ -34,10 +37,11 @@ gone = iif(requested = :at, min(gone, :gone), iif(requested > :at, gone, :gone))
 requested = max(requested, :at)
 """  # a page that redirects to itself may have two captures in one millisecond
 _SETTLE = """
-UPDATE newest SET gone = iif(requested > :at, gone, :gone), requested = max(requested, :at) WHERE page = :page
+UPDATE newest SET gone = iif(requested > :at, gone, :gone), requested = max(requested, :at),
+request = iif(settled > :at, request, :request), settled = max(settled, :at) WHERE page = :page
 """
 _TAKE = """
-SELECT page, line, requested FROM newest WHERE line IS NOT NULL AND NOT gone ORDER BY priority, requested, page
+SELECT page, line, requested, request FROM newest WHERE line IS NOT NULL AND NOT gone ORDER BY priority, requested, page
 """
 
 _LINES = "CREATE TABLE lines (page TEXT PRIMARY KEY, at INTEGER, line BLOB) WITHOUT ROWID"
@@ -68,6 +72,8 @@ class PageSettlement(NamedTuple):
     page: str
     is_gone: bool = False
     """Whether the page no longer exists, as of then."""
+    request: str = ""
+    """What the caller wants to know of the request."""
 
 
 class NewestCapture(NamedTuple):
@@ -77,6 +83,8 @@ class NewestCapture(NamedTuple):
     """The row of its newest capture."""
     requested_ms: int
     """When it was last requested, whatever came back."""
+    request: str
+    """`PageSettlement.request` of its last line in the log; empty if the log has none."""
 
 
 @contextmanager
@@ -99,8 +107,8 @@ def newest_captures(
             _feed(database, _PUT, _captures(store, crawl, page_capture))
             _feed(database, _SETTLE, _settlements(store, crawl, page_settlement))
             yield (
-                NewestCapture(cdxj.parse_line(line), requested)
-                for _, line, requested in database.execute(_TAKE)
+                NewestCapture(cdxj.parse_line(line), requested, request)
+                for _, line, requested, request in database.execute(_TAKE)
             )
         finally:
             database.close()
@@ -157,4 +165,9 @@ def _settlements(
 ) -> Iterator[dict[str, object]]:
     for line in log_line.lines(store, crawl):
         if line.is_final and (settlement := page_settlement(line)) is not None:
-            yield {"page": settlement.page, "at": line.time_ms, "gone": settlement.is_gone}
+            yield {
+                "page": settlement.page,
+                "at": line.time_ms,
+                "gone": settlement.is_gone,
+                "request": settlement.request,
+            }

@@ -141,8 +141,10 @@ class Rescrape(ActionRequest):
         description="Order domains by the share of documents kept; skip domains with none.",
     )
     budget: int | None = Field(default=None, title="Pages at most", description="Empty for all.", ge=1)
-    scope: Literal["any", "domain", "host", "prefix"] = Field(
-        default="host", title="Follow new links within", description="The scope of links of changed pages."
+    scope: Literal["own", "any", "domain", "host", "prefix"] = Field(
+        default="own",
+        title="Follow new links within",
+        description="A scope around each page; own is the scope and depth that the page has in the crawl.",
     )
 
     def run(self, project: OpenProject, crawl: str) -> str:
@@ -153,7 +155,7 @@ class Rescrape(ActionRequest):
             from_report=self.from_report,
             budget=self.budget,
             older_than_s=operator_commands.parse_duration_ms(self.max_age) // 1000 if self.max_age else 0,
-            scope=self.scope,
+            scope=None if self.scope == "own" else self.scope,
         )
         found = add_rescrapes(project, plan)
         return f"{found.pages:,} pages to fetch again: {found.added:,} added, {found.known:,} waited already"

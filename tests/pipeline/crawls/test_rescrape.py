@@ -107,6 +107,14 @@ async def with_frontier(project, question):
             await link.aclose()
 
 
+async def every_lease(frontier):
+    # the host is held by no robots.txt: that of the crawl is still valid
+    leases = []
+    while more := await frontier.lease(9, worker="w", lease_ms=60_000):
+        leases += more
+    return leases
+
+
 def run(project):
     return crawl(project, "docs", CrawlLimits(), LineProgress()).stats
 
@@ -185,6 +193,59 @@ def test_a_capture_is_followed_by_one_rescrape(project, site: Site):
     assert add_rescrapes(project, plan).added == 6
 
 
+def test_a_page_keeps_the_reach_that_it_has_in_the_crawl(tmp_path):
+    """A list without depth is a list again, and new pages are followed no further than the old ones were."""
+    chain = {f"/{n}": links(f"/{n + 1}", f"/new{n}") for n in range(4)}
+    with Server({path: links(f"/{int(path[1:]) + 1}") for path in chain}).in_thread() as server:
+        (tmp_path / "thresher.toml").write_text(TOML)
+        project = OpenProject.at(tmp_path)
+        seeds = [
+            Discovery(
+                url=url, scope=Scope.of("prefix", url), max_depth=depth, priority=2, interval_s=interval
+            )
+            for path, depth, interval in (("/0", 1, 0), ("/3", 0, 86_400))
+            for url in [canonicalize(f"{server.url}{path}")]
+        ]
+        asyncio.run(with_frontier(project, lambda frontier: frontier.add(seeds)))
+        run(project)
+        assert server.paths.keys() - {"/robots.txt"} == {"/0", "/1", "/3"}
+        server.answers.update(chain)
+        add_rescrapes(project, RescrapePlan(crawl="docs"))
+        run(project)
+        assert server.paths.keys() - {"/robots.txt"} == {"/0", "/1", "/3", "/new0"}
+        add_rescrapes(project, RescrapePlan(crawl="docs"))
+        reach = {
+            lease.url.text.rpartition("/")[2]: (
+                lease.scope.kind,
+                lease.depth,
+                lease.max_depth,
+                lease.priority,
+                lease.interval_s,
+            )
+            for lease in asyncio.run(with_frontier(project, every_lease))
+        }
+        assert reach == {
+            "0": ("prefix", 0, 1, 2, 0),
+            "1": ("prefix", 1, 1, 0, 0),
+            "3": ("prefix", 0, 0, 2, 86_400),
+        }
+
+
+def test_another_scope_and_depth_are_counted_from_each_page(project, site: Site):
+    add_rescrapes(project, RescrapePlan(crawl="docs", scope="domain", max_depth=3))
+    leases = asyncio.run(with_frontier(project, every_lease))
+    assert {(str(lease.scope), lease.depth, lease.max_depth) for lease in leases} == {
+        ("domain:127.0.0.1", 0, 3)
+    }
+
+
+def test_links_of_pages_that_the_log_does_not_know_are_not_followed(project, site: Site):
+    for name in list(project.store.list("log/")):
+        project.store.delete(name)
+    add_rescrapes(project, RescrapePlan(crawl="docs"))
+    assert {lease.max_depth for lease in asyncio.run(with_frontier(project, every_lease))} == {0}
+
+
 def test_a_budget_takes_those_that_were_captured_longest_ago(archived):
     assert add_rescrapes(archived, RescrapePlan(crawl="docs", budget=2)).pages == 2
 
@@ -219,14 +280,8 @@ def test_what_is_gone_is_not_asked_for_again(project, site: Site):
 def test_a_url_waits_with_what_its_server_said_of_it(archived):
     add_rescrapes(archived, RescrapePlan(crawl="docs"))
 
-    async def notes(frontier):
-        # the host is held by no robots.txt: that of the crawl is still valid
-        leases = []
-        while more := await frontier.lease(9, worker="w", lease_ms=60_000):
-            leases += more
-        return {lease.url.text.rpartition("/")[2]: lease.state for lease in leases}
-
-    told = asyncio.run(with_frontier(archived, notes))
+    leases = asyncio.run(with_frontier(archived, every_lease))
+    told = {lease.url.text.rpartition("/")[2]: lease.state for lease in leases}
     assert told["etag"].etag == '"v1"'
     assert told["dated"].last_modified == "Sat, 01 Nov 2025 00:00:00 GMT"
     dates = {
