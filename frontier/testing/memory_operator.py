@@ -51,3 +51,11 @@ class MemoryOperator:
                 dropped += state.settle_all_waiting(host, Outcome.REFUSED, DROPPED, now)
                 host.schedule(now)
         return dropped
+
+    async def undrop(self, scope: Scope) -> None:
+        """As `Operator.undrop`."""
+        self._crawl.state.barred_scopes.discard(scope)
+
+    async def barred_scopes(self) -> list[Scope]:
+        """As `Operator.barred_scopes`."""
+        return sorted(self._crawl.state.barred_scopes, key=str)

@@ -61,13 +61,9 @@ class Operator:
         """Bar a scope: its URLs are neither added nor leased any more. Return how many of its waiting pages are settled
         as refused now. Pages under a prefix lie among others of their host and are settled when their turn comes.
         """
+        await self._call_scope("bar", scope)
         partitions = self._crawl.partitions
         partition = partitions.of_scope(scope)
-        await self._crawl.link.call(
-            partitions.calls("bar", str(scope))
-            if partition is None
-            else [partitions.call(partition, "bar", str(scope))]
-        )
         if scope.kind == "prefix":
             return 0
         if scope.kind == "host":
@@ -82,6 +78,24 @@ class Operator:
             if scope.kind == "any" or registered_domain(host) == scope.anchor:
                 dropped += await self._crawl.one(partitions.call(found, "drop", host))
         return dropped
+
+    async def undrop(self, scope: Scope) -> None:
+        """Bar a scope no longer; it may not be barred at all. Pages that were refused meanwhile stay settled."""
+        await self._call_scope("unbar", scope)
+
+    async def barred_scopes(self) -> list[Scope]:
+        """Return the scopes that are barred, in alphabetical order."""
+        replies = await self._crawl.link.call(self._crawl.partitions.calls("barred_scopes"))
+        return [Scope.parse(text) for text in sorted({bar.decode() for bars in replies for bar in bars})]
+
+    async def _call_scope(self, verb: str, scope: Scope) -> None:
+        partitions = self._crawl.partitions
+        partition = partitions.of_scope(scope)
+        await self._crawl.link.call(
+            partitions.calls(verb, str(scope))
+            if partition is None
+            else [partitions.call(partition, verb, str(scope))]
+        )
 
     async def _hosts(self, partition: int | None = None) -> Any:
         for p in range(self._crawl.partitions.number) if partition is None else (partition,):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,6 +21,9 @@ from thresher.pipeline.commands.options import (
     usable_cores,
 )
 from thresher.pipeline.terminal.output import print_result
+
+if TYPE_CHECKING:
+    from thresher.pipeline.crawls.retry import RetrySummary
 
 RankName = Literal["first", "rich", "usual", "last"]
 OutcomeName = Literal["fetched", "unchanged", "redirected", "gone", "refused", "failed"]
@@ -65,13 +68,17 @@ def retry_command(
     from thresher.pipeline.crawls.retry import RetryPlan
     from thresher.pipeline.crawls.retry import add_retries as run_retry
     from thresher.pipeline.open_project import OpenProject
-    from thresher.pipeline.terminal.reasons import counted
 
     plan = RetryPlan(
         crawl=check_name(name), reasons=tuple(reason or ()), host=host.lower(), outcome=outcome or ""
     )
-    found = run_retry(OpenProject.at(project), plan, update=update)
-    line = f"{name}: {found.added:,} of {found.pages:,} selected pages wait again"
+    _print_retry(as_json, run_retry(OpenProject.at(project), plan, update=update), f"{name}: ")
+
+
+def _print_retry(as_json: bool, found: RetrySummary, begin: str) -> None:
+    from thresher.pipeline.terminal.reasons import counted
+
+    line = f"{begin}{found.added:,} of {found.pages:,} selected pages wait again"
     if found.known:
         line += f"; {found.known:,} waited already"
     if found.discarded:
@@ -178,7 +185,8 @@ def drop_command(
 ) -> None:
     """Bar a domain, a host or a URL prefix from a crawl.
 
-    Waiting pages of the scope are refused, and links to it that are found later are not added.
+    Waiting pages of the scope are refused, and links to it that are found later are not added. `frontier undrop` takes
+    it back.
 
     \b
     Example:
@@ -199,6 +207,37 @@ def drop_command(
         {"barred": scope, "dropped": dropped},
         f"{name}: {scope} is barred, {dropped:,} waiting pages refused{later}",
     )
+
+
+@app.command(name="undrop")
+def undrop_command(
+    name: CrawlName,
+    scope: Annotated[
+        str | None, typer.Argument(help="Scope to bar no longer. Without it, the barred scopes are listed.")
+    ] = None,
+    project: ProjectOption = CURRENT_DIRECTORY,
+    as_json: JsonOption = False,
+) -> None:
+    """Bar a scope no longer, or list what is barred.
+
+    Pages that were refused because of it wait again. Links to it that were found meanwhile come back when a page that
+    has them is fetched again.
+
+    \b
+    Example:
+      thresher frontier undrop docs
+      thresher frontier undrop docs domain:example.org
+    """
+    from thresher.pipeline.crawls import undrop
+    from thresher.pipeline.open_project import OpenProject
+
+    opened = OpenProject.at(project)
+    if scope is None:
+        barred = undrop.barred_scopes(opened, check_name(name))
+        print_result(as_json, {"barred": barred}, "\n".join(barred) or f"{name}: nothing is barred")
+        return
+    found = undrop.undrop(opened, check_name(name), scope)
+    _print_retry(as_json, found, f"{name}: {scope} is barred no longer, ")
 
 
 @app.command(name="prefer")

@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from thresher.core import CorruptData, InputError
+from thresher.core import CorruptData, InputError, Url
 from thresher.crawler.log_entry import discovery_from_line
 from thresher.crawler.replay.outbox import OutboxRelay
-from thresher.frontier import Discovery, HostSwitch, Outcome
+from thresher.frontier import Discovery, HostSwitch, Outcome, Scope
 from thresher.frontier.link.connect import connect
 from thresher.frontier.page_key import page_key
 from thresher.pipeline.open_crawl import open_seeded_crawl
@@ -45,6 +45,9 @@ class RetryPlan:
     host: str = ""
     outcome: str = ""
     """The outcome; if it and `reasons` are empty, `failed`."""
+    scope: Scope | None = None
+    may_be_none: bool = False
+    """Whether it is right that no page ended with a given reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +63,9 @@ class RetrySummary:
 
 
 def add_retries(project: OpenProject, plan: RetryPlan, *, update: bool = False) -> RetrySummary:
-    """Add the selected pages to the frontier. Raise `InputError` if no page of the crawl ended with a given reason."""
+    """Add the selected pages to the frontier. Raise `InputError` if no page of the crawl ended with a given reason,
+    unless the plan allows that.
+    """
     with project.frontier_address() as address:
         return asyncio.run(_retry(project, address, plan, update=update))
 
@@ -102,7 +107,7 @@ def _fitting(
         if not line.is_final:
             continue
         reasons[_name(line)] += 1
-        if (page := _page(line)) is not None and is_match(plan, line, page.url.host):
+        if (page := _page(line)) is not None and is_match(plan, line, page.url):
             yield page_key(page.url.text, page.url.host, query_order), line
 
 
@@ -110,19 +115,21 @@ def _others(
     store: Store, plan: RetryPlan, reasons: Counter[str], query_order: HostSwitch
 ) -> Iterator[tuple[str, int]]:
     """Yield the pages that ended otherwise, and when: a later end like this cancels an earlier one that fitted."""
-    _check(plan, reasons)
+    if not plan.may_be_none:
+        _check(plan, reasons)
     for line in log_line.lines(store, plan.crawl):
-        if line.is_final and (page := _page(line)) is not None and not is_match(plan, line, page.url.host):
+        if line.is_final and (page := _page(line)) is not None and not is_match(plan, line, page.url):
             yield page_key(page.url.text, page.url.host, query_order), line.time_ms
 
 
-def is_match(plan: RetryPlan, line: LogLine, host: str) -> bool:
-    """Return whether the plan selects a page that ended with this line."""
+def is_match(plan: RetryPlan, line: LogLine, url: Url) -> bool:
+    """Return whether the plan selects a page, with this URL, that ended with this line."""
     outcome = plan.outcome or ("" if plan.reasons else Outcome.FAILED)
     return (
         (not outcome or line.outcome == outcome)
         and (not plan.reasons or line.reason in plan.reasons or _name(line) in plan.reasons)
-        and (not plan.host or host == plan.host)
+        and (not plan.host or url.host == plan.host)
+        and (plan.scope is None or plan.scope.admits(url))
     )
 
 

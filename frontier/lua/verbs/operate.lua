@@ -66,3 +66,15 @@ verb('bar', function(keys, args)
   local c = open(keys)
   call('HSET', c.prefix .. 'bars', args[1], 1)
 end)
+
+-- args: scope. It is as if it had never been barred.
+verb('unbar', function(keys, args)
+  local c = open(keys)
+  call('HDEL', c.prefix .. 'bars', args[1])
+end)
+
+-- Returns the barred scopes.
+verb('barred_scopes', function(keys)
+  local c = open(keys)
+  return call('HKEYS', c.prefix .. 'bars')
+end)

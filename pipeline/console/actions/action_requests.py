@@ -11,6 +11,7 @@ from thresher.frontier import Frontier
 from thresher.frontier.verbs.fleet import Fleet
 from thresher.pipeline.crawls import operator_commands
 from thresher.pipeline.crawls.rescrape import RescrapePlan, add_rescrapes
+from thresher.pipeline.crawls.undrop import undrop
 from thresher.pipeline.fleet.export_schedule import require_sealed
 from thresher.pipeline.fleet.fleet_command import check_numbers
 from thresher.pipeline.open_project import OpenProject
@@ -55,7 +56,7 @@ class ResumeHost(ActionRequest):
 
 
 class DropHost(ActionRequest):
-    """Refuse the waiting pages of the scope now, and add no link to it later. This cannot be undone."""
+    """Refuse the waiting pages of the scope now, and add no link to it later."""
 
     scope: str = Field(
         title="Scope",
@@ -67,6 +68,23 @@ class DropHost(ActionRequest):
         """Drop the scope."""
         dropped = operator_commands.drop(project, crawl, self.scope)
         return f"{self.scope} is barred, {dropped:,} waiting pages refused"
+
+
+class UndropHost(ActionRequest):
+    """Bar the scope no longer. Pages that were refused because of it wait again; links to it that were found meanwhile
+    come back when a page that has them is fetched again.
+    """
+
+    scope: str = Field(
+        title="Scope",
+        description="host:NAME, domain:NAME or prefix:URL, as it was dropped.",
+        pattern=r"^(host|domain|prefix):\S{1,2000}$",
+    )
+
+    def run(self, project: OpenProject, crawl: str) -> str:
+        """Undrop the scope."""
+        found = undrop(project, crawl, self.scope)
+        return f"{self.scope} is barred no longer, {found.added:,} pages wait again"
 
 
 class ChangeSettings(ActionRequest):
@@ -230,6 +248,7 @@ ACTIONS: dict[str, Action] = {
         Action(name="hold", title="Pause a host", request=HoldHost),
         Action(name="resume", title="Resume a host", request=ResumeHost),
         Action(name="drop", title="Drop a host, domain or prefix", request=DropHost, is_dangerous=True),
+        Action(name="undrop", title="Bar a scope no longer", request=UndropHost),
         Action(name="settings", title="Change delays and budgets", request=ChangeSettings),
         Action(name="rescrape", title="Fetch pages again", request=Rescrape),
         Action(name="pause-fleet", title="Pause the fleet", request=PauseFleet),

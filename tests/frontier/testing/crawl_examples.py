@@ -140,6 +140,7 @@ actions = st.one_of(
     ),
     action("operator.prefer", st.dictionaries(st.sampled_from(DOMAINS), st.sampled_from(Rank), max_size=2)),
     action("operator.drop", st.sampled_from(SCOPES).map(Scope.parse)),
+    action("operator.undrop", st.sampled_from(SCOPES).map(Scope.parse)),
     action(
         "backlog.report",
         follower=st.just("p"),

@@ -12,6 +12,7 @@ from thresher.frontier.link.embedded import embedded_server
 from thresher.pipeline.crawls.rescrape import RescrapePlan as Rescrape
 from thresher.pipeline.crawls.rescrape import add_rescrapes
 from thresher.pipeline.crawls.retry import RetryPlan, add_retries
+from thresher.pipeline.crawls.undrop import barred_scopes, undrop
 from thresher.storage.crawllog import log_line
 
 REFUSED = page("no", "WWW-Authenticate: Basic", status="401 Unauthorized")
@@ -125,6 +126,16 @@ def test_what_the_frontier_refused_by_itself_is_in_the_log_and_waits_again_if_it
     )
     found = add_retries(project, RetryPlan(crawl="main", reasons=("dropped",)))
     assert (found.pages, found.added, found.discarded) == (1, 0, {"dropped": 1})
+    assert barred_scopes(project, "main") == [str(barred)]
+    with pytest.raises(InputError, match=rf"host:other.test is not barred; barred are: {barred}"):
+        undrop(project, "main", "host:other.test")
+    assert undrop(project, "main", str(barred)).added == 1
+    assert barred_scopes(project, "main") == []
+    assert undrop(project, "main", str(barred)).added == 0, (
+        "typed again after it was killed, it adds nothing twice"
+    )
+    crawl_in_process(project)
+    assert lines(project, "/open")[-1].outcome == "fetched"
 
 
 def test_a_page_that_was_had_under_another_spelling_has_not_ended_as_the_first(site, project):

@@ -84,3 +84,7 @@ async def test_what_is_dropped_is_neither_granted_nor_let_in(worker, found, scop
     assert (await worker.stats()).reasons == {"refused:dropped": dropped}
     new = await worker.frontier.add([found("http://a.test/x/new")])
     assert (new.added, new.discarded) == (0, {"dropped": 1})
+    assert await worker.frontier.operator.barred_scopes() == [scope]
+    await worker.frontier.operator.undrop(scope)
+    assert await worker.frontier.operator.barred_scopes() == []
+    assert (await worker.frontier.add([found("http://a.test/x/new")])).added == 1
