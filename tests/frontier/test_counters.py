@@ -111,6 +111,8 @@ class Chaos:
 
     async def refill(self):
         await self.tail.refill()
+        if self.chance.random() < 0.3:
+            await self.tail.refill_outbox()
 
     async def sweep(self):
         await self.tail.sweep()
