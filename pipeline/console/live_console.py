@@ -222,12 +222,13 @@ class Console:
         url = parse_address(text)
         places = await self._places(url) if isinstance(url, Url) else {}
         search = await self._searches.search(url)
+        is_searching = not search.is_done  # as of what is read next: more may be found while we wait below
         known = [history for history in search.found if not history.is_empty]
         sources = await asyncio.to_thread(lambda: [source_view(each, self.stored) for each in known])
         return UrlView(
             url=url.text,
             places=places,
-            is_searching=not search.is_done,
+            is_searching=is_searching,
             error=search.error,
             sources=sources,
         )

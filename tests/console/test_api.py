@@ -1,14 +1,17 @@
 """The JSON API says what the command line says, and refuses what it cannot answer in one line."""
 
+import threading
 import time
 
 import pytest
 
 from tests.console.served import served_console
 from thresher.core import InputError
+from thresher.pipeline.console import live_console
 from thresher.pipeline.console.models.crawl_models import CrawlView, PolitenessView
 from thresher.pipeline.console.models.storage_models import StorageView
 from thresher.pipeline.console.models.url_models import UrlView
+from thresher.pipeline.console.url_search import UrlSearches
 from thresher.pipeline.console.web.console_app import api_app
 from thresher.pipeline.open_project import OpenProject
 
@@ -145,6 +148,33 @@ def test_a_url_has_its_history_from_the_frontier_to_the_export(served, history):
     assert capture.keep
     (export,) = served.api("/api/exports").json
     assert capture.exports == [export["id"]]
+
+
+def test_a_search_that_ends_while_its_findings_are_shown_is_to_be_asked_again(served, site, monkeypatch):
+    """What came meanwhile is not in the answer, so the answer does not say that it is all."""
+    console, found = served.console, threading.Event()
+    history, view = console._searches._history, live_console.source_view
+
+    def slow_history(url):
+        yield from history(url)
+        assert found.wait(60)
+
+    def slow_view(*values):
+        found.set()
+        (search,) = searches._searches.values()
+        while not search.is_done:
+            time.sleep(0.01)
+        return view(*values)
+
+    searches = UrlSearches(slow_history)
+    monkeypatch.setattr(console, "_searches", searches)
+    monkeypatch.setattr(live_console, "source_view", slow_view)
+    address = f"/api/url?u={site.server.url}/plain"
+    while not (answer := served.api(address).json)["sources"]:
+        time.sleep(0.01)
+    assert answer["is_searching"]
+    assert not served.api(address).json["is_searching"]
+    searches.close()
 
 
 def test_a_document_has_its_text_and_its_verdict(served, history):

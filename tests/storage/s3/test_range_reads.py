@@ -63,6 +63,16 @@ def read(bucket, count=MANY):
     return list(bucket.read_ranges(ranges(count)))
 
 
+def read_at_last(impatient):
+    """What it reads, though a busy machine may exhaust its patience."""
+    deadline = time.monotonic() + LONG_S
+    while True:
+        try:
+            return read(impatient)
+        except Unavailable:
+            assert time.monotonic() < deadline
+
+
 @pytest.mark.parametrize(
     "fault",
     [
@@ -164,13 +174,13 @@ def test_an_object_that_was_deleted_meanwhile_is_the_same_error(bucket):
 @pytest.mark.parametrize("fault", [Drip(), Drip(after_head=True)], ids=repr)
 def test_a_server_that_sends_a_byte_now_and_then_is_given_up(bucket_at, bucket, proxy, fault):
     impatient = bucket_at(proxy.endpoint, patience=IMPATIENT)
-    assert read(impatient) == EXPECTED
+    assert read_at_last(impatient) == EXPECTED
     proxy.plan = lambda request: fault
     with pytest.raises(Unavailable, match=r"has not answered for 1 s \(no answer in time\)"):
         list(impatient.read_ranges(ranges(MANY, length=10_000)))
     assert expect(int, impatient.unavailable_since_ms()) > 0
     proxy.plan = scripted()
-    assert read(impatient) == EXPECTED
+    assert read_at_last(impatient) == EXPECTED
     assert impatient.unavailable_since_ms() is None
 
 
