@@ -137,6 +137,7 @@ def test_hosts_that_rest_are_listed_with_reason_and_end(crawled):
     assert 0 < left.total_seconds() <= 7_200
 
 
+@pytest.mark.slow
 def test_a_crawl_that_is_interrupted_says_so_and_ends_with_130(user, site):
     front, let_go = site.answers["/"], threading.Event()
 
@@ -186,6 +187,7 @@ def test_a_crawl_that_waited_for_the_web_says_what_kept_it(user):
     assert re.fullmatch(rf"  waited for the web: {cause}", then)
 
 
+@pytest.mark.slow
 def test_a_log_is_followed_while_the_crawl_writes_it(user, site):
     assert "there is no log; run `thresher crawl main`" in user.run("log", code=2).line
     follow = subprocess.Popen(

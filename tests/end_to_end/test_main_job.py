@@ -178,6 +178,7 @@ def test_running_it_again_fetches_nothing_and_changes_no_byte(job, web):
     } == before
 
 
+@pytest.mark.slow
 def test_another_dataset_is_refused_and_the_difference_named(job):
     user, _, _ = job
     line = user.run("run", "seeds.txt", "--out", "out", "--scope", "host", code=2).line

@@ -66,6 +66,7 @@ def test_another_name_is_another_crawl(tmp_path, redis, site):
     )
 
 
+@pytest.mark.slow
 def test_a_storage_that_was_moved_is_the_same(tmp_path, redis, site):
     project = project_at(tmp_path / "one", redis)
     seed_urls(project, f"{site.url}/")
@@ -138,6 +139,7 @@ def test_a_running_crawl_whose_frontier_is_lost_ends_with_an_error_and_is_not_dr
             run_crawl(project)
 
 
+@pytest.mark.slow
 def test_a_crawl_that_is_partly_lost_is_one_line_and_the_others_are_told_of(
     tmp_path, redis, site, capsys, caplog
 ):

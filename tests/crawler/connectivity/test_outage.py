@@ -183,6 +183,7 @@ FOLLOW_OR_TELL = (
 )
 
 
+@pytest.mark.slow
 def test_an_outage_of_the_proxy_is_invisible_to_a_spider(crawl, tmp_path):
     proxy, port, project = Server(), free_port(socket.SOCK_STREAM), Project(tmp_path / "project")
     del proxy.answers["/robots.txt"]
@@ -235,6 +236,7 @@ def test_a_limit_of_time_ends_an_outage(crawl):
     assert clean(crawl.stats)
 
 
+@pytest.mark.slow
 def test_a_worker_without_the_web_neither_stops_the_others_nor_gives_up_their_hosts(crawl, site, names):
     site.fallback = lambda path: links(*(f"/{n}" for n in range(5))) if path == "/" else page("here")
     hosts = [f"host{n}.test" for n in range(6)]
@@ -353,6 +355,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_machine_without_a_route_waits_for_one(crawl, tmp_path):
     """Run in a network namespace whose only interface is down at first."""
     inside = ["unshare", "--user", "--map-root-user", "--net"]

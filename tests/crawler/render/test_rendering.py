@@ -46,6 +46,7 @@ def records(crawl):
         yield from read(path)
 
 
+@pytest.mark.slow
 def test_links_that_scripts_make_are_followed_and_every_exchange_is_archived(crawl, site):
     site.answers |= APP
     crawl.seed(f"{site.url}/")
@@ -148,6 +149,7 @@ def test_a_page_reaches_the_private_network_that_it_came_from_and_no_other(crawl
     assert {*site.paths, *other.paths} - {"/", "/robots.txt"} == expected
 
 
+@pytest.mark.slow
 def test_a_page_that_hangs_is_settled_with_its_reason_and_its_own_links(crawl, site):
     site.answers |= {"/": shell("while (true) {}", "<a href=/plain>x</a>"), "/plain": page("plain")}
     crawl.seed(f"{site.url}/")
@@ -220,6 +222,7 @@ def test_nothing_of_the_browser_outlives_a_worker_that_is_killed(crawl, site, co
     _until(lambda: not any(_command(pid) for pid in family))
 
 
+@pytest.mark.slow
 def test_a_rendered_page_of_a_dead_worker_is_settled_as_its_worker_would_have(crawl, site):
     site.answers |= {
         **APP,

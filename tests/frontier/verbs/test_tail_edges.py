@@ -48,6 +48,7 @@ async def test_a_segment_is_kept_for_a_while_after_its_last_run_was_read(one, fo
     assert shelf.objects
 
 
+@pytest.mark.slow
 async def test_a_back_that_was_taken_from_very_often_is_not_taken_for_itself(
     one, found, grants, redis: Redis
 ):

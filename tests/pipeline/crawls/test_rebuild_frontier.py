@@ -107,6 +107,7 @@ def test_what_was_to_be_tried_again_waits_and_what_had_failed_can_be_retried(sit
     assert add_retries(project, Retry(crawl="main")).added == 1
 
 
+@pytest.mark.slow
 def test_a_page_that_sent_back_with_a_cookie_is_asked_once_more_and_no_more_than_that(
     site: Server, redis, tmp_path
 ):
@@ -217,6 +218,7 @@ def test_without_its_log_an_archive_is_known_and_its_links_wait_where_it_is_said
     assert set(pages(site).values()) == {1}
 
 
+@pytest.mark.slow
 def test_what_waits_in_a_storage_that_lost_it_is_found_anew(site: Server, redis, project):
     seed_urls(project, f"{site.url}/a", max_depth=1)
     crawl_in_process(project, max_pages=1)
@@ -261,6 +263,7 @@ def test_a_crawl_whose_storage_was_emptied_on_purpose_can_begin_anew(site: Serve
     assert crawl_in_process(project).outcomes["fetched"] == 1
 
 
+@pytest.mark.slow
 def test_killed_between_two_files_it_goes_on_where_it_was(site: Server, redis, project, monkeypatch):
     seed_urls(project, f"{site.url}/", max_depth=2)
     for pages in (2, 2):

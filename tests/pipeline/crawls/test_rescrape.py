@@ -239,6 +239,7 @@ def test_another_scope_and_depth_are_counted_from_each_page(project, site: Site)
     }
 
 
+@pytest.mark.slow
 def test_links_of_pages_that_the_log_does_not_know_are_not_followed(project, site: Site):
     for name in list(project.store.list("log/")):
         project.store.delete(name)
@@ -292,6 +293,7 @@ def test_a_url_waits_with_what_its_server_said_of_it(archived):
         assert note.date_ms == round(datetime.fromisoformat(dates[name]).timestamp() * 1000)
 
 
+@pytest.mark.slow
 def test_a_page_behind_a_cookie_gate_is_asked_for_again_though_both_of_its_captures_are_of_one_second(
     tmp_path,
 ):

@@ -48,6 +48,7 @@ def thresher(project, missing, *words):
     return done
 
 
+@pytest.mark.slow
 def test_a_machine_without_walls_is_said_and_parts_are_made(tmp_path):
     if lacks := probe_confinement().lacks:
         pytest.skip(f"the machine lacks: {lacks}")

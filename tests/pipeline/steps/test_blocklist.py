@@ -17,6 +17,7 @@ ROWS = "".join(
 )
 
 
+@pytest.mark.slow
 def test_records_of_blocked_addresses_are_early_verdicts_and_another_list_is_another_step(tmp_path):
     (tmp_path / "thresher.toml").write_text(
         '[filters]\npreset = "none"\nlanguages = []\nblocklist = "blocked.txt"\n'

@@ -151,6 +151,7 @@ def test_columns_without_a_place_are_refused_in_one_line(options, words):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_the_cards_say_which_languages_the_documents_have(exported):
     out = exported(formats=("parquet", "hf"))
     languages = Counter(row["language"] for row in parquet_rows(exported("named", columns=("language",))))
@@ -168,6 +169,7 @@ def test_the_cards_say_which_languages_the_documents_have(exported):
     assert {name: data for name, data in contents(out).items() if "shard-" not in name} == before
 
 
+@pytest.mark.slow
 def test_croissant_names_every_shard_and_the_type_of_every_column(exported):
     out = exported(columns=COLUMNS, shard_bytes=20_000)
     body, dataset = json.loads((out / "croissant.json").read_bytes()), dataset_of(out)

@@ -113,6 +113,7 @@ def test_a_shard_of_tokens_whose_rows_are_not_those_that_were_counted_is_refused
             writer.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("datasets") is None, reason="the package datasets is not installed")
 def test_load_dataset_streams_the_folder_for_the_hub(tmp_path):
     folder = write_dataset("hf", tmp_path, ROWS)

@@ -50,6 +50,7 @@ def plans_of(cache):
     return sorted(path.name for path in (cache / "plans").iterdir())
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_cache_agree(export, expected, tmp_path):
     processes = [started(export, tmp_path) for _ in range(3)]
     assert [printed(process) for process in processes] == [expected] * 3

@@ -122,6 +122,7 @@ def downloader(directory, seconds):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_processes_that_need_a_shard_at_once_download_it_once(tmp_path):
     processes = [downloader(tmp_path, 0.2) for _ in range(4)]
     printed = [process.communicate(timeout=60)[0].split() for process in processes]

@@ -73,6 +73,7 @@ def test_an_unknown_name_lists_the_annotations(project):
         KnownColumns(DirectoryStore(project.directory / "data"), ("docs",)).find("lenght", "here")
 
 
+@pytest.mark.slow
 def test_a_source_without_the_annotation_has_no_values_and_a_part_without_it_is_an_error(project):
     path = project.directory / "three.jsonl"
     path.write_text(json.dumps({"id": "d99", "text": "This is a new text that came later than the others."}))

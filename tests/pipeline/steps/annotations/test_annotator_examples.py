@@ -69,6 +69,7 @@ def is_about_many(row):
     return "many" in row["text"]
 
 
+@pytest.mark.slow
 def test_a_fasttext_label(with_examples):
     texts = [("many" if is_about_many(row) else "few", row["text"]) for row in rows(20)]
     model = train_classifier(texts, TrainingOptions(dimensions=8, buckets=1000, epochs=40, learning_rate=0.5))
