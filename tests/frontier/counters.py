@@ -56,7 +56,9 @@ async def checked(frontier, redis):
             waiting, tail = waiting + host["waiting"], tail + host["tail"]
             dead, held = dead + bool(host["flags"] & 4), held + bool(host["trips"])
             opened += host["open"]
-        for number in await redis.hkeys(key(frontier, "closed", p)):  # of hosts that were given up, for the log
+        for number in await redis.hkeys(
+            key(frontier, "closed", p)
+        ):  # of hosts that were given up, for the log
             for ref in await redis.lrange(key(frontier, f"closedruns:{number.decode()}", p), 0, -1):
                 runs[ref[:4]] = runs.get(ref[:4], 0) + 1
         assert {int.from_bytes(id_, "big"): n for id_, n in runs.items()} == {
