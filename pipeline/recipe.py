@@ -17,21 +17,25 @@ from typing import TYPE_CHECKING
 from thresher.core import Interruption
 from thresher.pipeline.engine import run_step
 from thresher.pipeline.engine.local.worker_pool import WorkerPool
+from thresher.pipeline.engine.quarantine import remove_marks
 from thresher.pipeline.open_project import OpenProject
 from thresher.pipeline.runs import record_run
 from thresher.pipeline.steps import blocklist, process
 from thresher.pipeline.steps.records import signal_files
+from thresher.pipeline.steps.records.rule_probe import require_confinable
 from thresher.pipeline.terminal.progress import Progress
 
 if TYPE_CHECKING:
     from thresher.pipeline.crawls.seed import SeedPlan, SeedSummary
     from thresher.pipeline.crawls.seed_files import RefusedLine
+    from thresher.pipeline.duplicates.dedup_result import DedupResult
     from thresher.pipeline.fleet.crawl_call import CrawlLimits
     from thresher.pipeline.fleet.crawl_summary import CrawlSummary
     from thresher.pipeline.funnel import Funnel
     from thresher.pipeline.steps.annotations.annotate_options import AnnotateOptions
     from thresher.pipeline.steps.annotations.annotation_tables import AnnotateSummary
     from thresher.pipeline.steps.options.export_options import ExportOptions
+    from thresher.pipeline.steps.options.step_options import DedupOptions, JudgeOptions, ProcessOptions
     from thresher.pipeline.steps.records.rule_set import RuleSet
     from thresher.shards import Dataset
     from thresher.shards.tokenizer import TokenizerFile
@@ -69,7 +73,6 @@ def run_all(  # noqa: PLR0913 - the options of the command
     from thresher.pipeline.crawls.seed import seed_file
     from thresher.pipeline.fleet.crawl_command import crawl
     from thresher.pipeline.steps import export_directory
-    from thresher.pipeline.steps.records.rule_probe import require_confinable
     from thresher.shards.tokenizer import load_tokenizer_file
 
     _ = project.config.contact  # raises if none is set
@@ -131,6 +134,40 @@ def process_sources(
             project.store, step, screened, process.work, pool=pool, progress=progress
         )
     return record.summary
+
+
+def process_chosen(
+    project: OpenProject, names: tuple[str, ...], options: ProcessOptions, progress: Progress
+) -> run_step.StepSummary:
+    """Process the sources as a user chose it. Invalid filters raise `InputError` before anything is deleted."""
+    process.step(signal_files.stored_filters(project.store, project.directory, project.config.filters))
+    require_confinable(project.config.filters.rules)
+    if options.redo:
+        process.delete_all_results(project.store, names)
+    for name in names if options.retry else ():
+        remove_marks(project.store, process.NAME, name)
+    with project.worker_pool(options.workers) as pool:
+        if options.follow:
+            from thresher.pipeline.steps.follow import follow
+
+            return follow(project, names, pool, progress, screen=options.screen)
+        return process_sources(project, names, pool, progress, screen=options.screen)
+
+
+def judge_chosen(
+    project: OpenProject, names: tuple[str, ...], options: JudgeOptions, progress: Progress
+) -> run_step.StepSummary:
+    """Make a set of verdicts as a user chose it. Unknown thresholds raise `InputError` before anything is deleted."""
+    from thresher.pipeline.steps.records.rule_set import rule_set, rules_of
+    from thresher.pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set
+
+    chosen = rule_set(signal_files.stored_filters(project.store, project.directory, options.filters))
+    rules_of(chosen)
+    check_set_name(options.verdict_set)
+    for name in names if options.redo else ():
+        delete_set(project.store, name, options.verdict_set)
+    with project.worker_pool(options.workers) as pool:
+        return judge_sources(project, names, options.verdict_set, chosen, pool, progress)
 
 
 def judge_sources(
@@ -244,6 +281,30 @@ def find_duplicates(
                 project.store, names, config, manifest, pool=pool, progress=progress, verdict_set=verdict_set
             )
     return manifest
+
+
+def dedup_chosen(
+    project: OpenProject, names: tuple[str, ...], options: DedupOptions, progress: Progress
+) -> DedupResult:
+    """Find duplicates as a user chose it, and check a sample of the result if that is asked for."""
+    from thresher.pipeline.duplicates import cut_summary
+    from thresher.pipeline.duplicates.dedup_result import DedupResult
+
+    if options.is_audited:
+        from thresher.pipeline.duplicates.stored_minhashes import require_datasketch
+
+        require_datasketch()  # raises before minutes of work
+    store, config, verdict_set = project.store, project.config.dedup, options.verdict_set
+    with project.worker_pool(options.workers) as pool:
+        manifest = find_duplicates(project, names, pool, progress, verdict_set)
+    cut = cut_summary.find(store, names, config, manifest, verdict_set)
+    if not options.is_audited:
+        return DedupResult(manifest=manifest, cut=cut)
+    from thresher.pipeline.duplicates.dedup_audit import AUDITED_DOCUMENTS, audit
+
+    sample = AUDITED_DOCUMENTS if options.sample is None else options.sample
+    found = audit(store, names, manifest, config, sample=sample, verdict_set=verdict_set)
+    return DedupResult(manifest=manifest, cut=cut, audit=found)
 
 
 def export_crawl(

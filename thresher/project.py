@@ -5,44 +5,35 @@ Each method calls what the command of the same name calls, so a project may be w
 
 import asyncio
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-
-import pyarrow as pa
 
 from thresher.core import InputError
 from thresher.crawler.spiders import SpiderSpec
 from thresher.frontier.urls.scope import ScopeKind
 from thresher.pipeline import new_project, recipe
-from thresher.pipeline.commands.options import check_name, require_sources
+from thresher.pipeline.commands.options import check_name, followed_sources, require_sources
 from thresher.pipeline.crawls import seed_files
-from thresher.pipeline.crawls.seed import SeedPlan, SeedSummary, add_seeds, seed_file
-from thresher.pipeline.duplicates.stored_minhashes import StoredSignature, stored_signatures
+from thresher.pipeline.crawls.seed import SeedPlan, SeedSummary, add_seeds, parse_revisit, seed_file
 from thresher.pipeline.engine.run_step import StepSummary
 from thresher.pipeline.fleet.crawl_call import CrawlLimits
 from thresher.pipeline.fleet.crawl_command import crawl
 from thresher.pipeline.fleet.crawl_summary import CrawlSummary
-from thresher.pipeline.funnel import REMOVAL_KINDS, Funnel
-from thresher.pipeline.inputs.ingest import IngestOptions, IngestSummary, ingest
-from thresher.pipeline.inputs.locate import locate_inputs
-from thresher.pipeline.open_project import OpenProject
-from thresher.pipeline.reports import report
-from thresher.pipeline.reports.kept_documents import exported_documents, kept_documents
+from thresher.pipeline.inputs.chosen_ingest import chosen_selection, ingest_chosen
+from thresher.pipeline.inputs.commoncrawl_selection import IndexName
+from thresher.pipeline.inputs.ingest import IngestOptions, IngestSummary
 from thresher.pipeline.reports.mix_plot import check_plot, draw_mix
-from thresher.pipeline.steps import process
 from thresher.pipeline.steps.annotations.annotate_options import AnnotateOptions, chosen_sources
 from thresher.pipeline.steps.annotations.annotate_step import BATCH, Documents
-from thresher.pipeline.steps.annotations.annotation_tables import AnnotateSummary, annotation_names
+from thresher.pipeline.steps.annotations.annotation_tables import AnnotateSummary
 from thresher.pipeline.steps.options.export_options import check_texts, chosen_options
-from thresher.pipeline.steps.records import signal_files
-from thresher.pipeline.steps.records.rule_probe import require_confinable
-from thresher.pipeline.steps.records.rule_set import rule_set, rules_of, with_choices
-from thresher.pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set, set_names
+from thresher.pipeline.steps.options.step_options import DedupOptions, JudgeOptions, ProcessOptions
+from thresher.pipeline.steps.records.rule_set import with_choices
 from thresher.pipeline.terminal.progress import stderr_progress
+from thresher.project_view import ProjectView
 from thresher.shards import Dataset
-from thresher.shards.formats.plain_values import plain_rows
 from thresher.shards.formats.shard_rows import IdType
 from thresher.shards.held_out_split import HeldOutBy, Split
 from thresher.shards.packer import Packings
@@ -50,11 +41,8 @@ from thresher.shards.special_tokens import SpecialTokens
 from thresher.shards.tokenizer import chosen_tokenizer
 from thresher.storage.inputs.table_files.columns import Columns
 
-BATCH_ROWS = 1024
-"""Rows of a record batch at most."""
 
-
-class Project:
+class Project(ProjectView):
     """A directory with a `thresher.toml`, and the work that is done on it.
 
     Progress and warnings go to stderr, as with the commands. Every method may be killed and called again: it goes on
@@ -66,10 +54,6 @@ class Project:
     `Conflict` if what is stored was made otherwise.
     """
 
-    def __init__(self, directory: str | Path = ".") -> None:
-        """Open the project of a directory. Raise `InputError` if there is none, or if its `thresher.toml` is wrong."""
-        self._opened = OpenProject.at(Path(directory))
-
     @classmethod
     def create(cls, directory: str | Path, *, contact: str = "") -> "Project":
         """Write a commented `thresher.toml` into a directory, which is made if it does not exist, and open the project.
@@ -80,17 +64,7 @@ class Project:
         new_project.create(Path(directory), contact)
         return cls(directory)
 
-    @property
-    def directory(self) -> Path:
-        """The directory that holds `thresher.toml`, as an absolute path."""
-        return self._opened.directory
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """Names of the crawls and ingests that have something archived, sorted."""
-        return self._opened.sources(())
-
-    def seed(
+    def seed(  # noqa: PLR0913 - the options of the command
         self,
         seeds: str | Path | Iterable[str],
         crawl: str = "main",
@@ -98,18 +72,33 @@ class Project:
         scope: ScopeKind = "domain",
         depth: int | None = None,
         priority: int = 0,
+        revisit: str = "",
+        links: bool = False,
+        again: bool = False,
+        update: bool = False,
     ) -> SeedSummary:
         """Add URLs to a crawl's frontier: those of a file, one URL, or any number of URLs. Known URLs change nothing.
 
         `scope` says how far links are followed from a seed (`any`, `domain`, `host` or `prefix`), `depth` at most how
-        many links away. URLs of a larger `priority` are fetched sooner. Of the result, `added`, `known` and `refused`
-        are counts of seeds.
+        many links away. URLs of a larger `priority` are fetched sooner. `revisit` is the time after which each page is
+        visited again, such as `12h`. `links` adds the links of a WAT file too. `again` fetches known seeds once more.
+        `update` replaces the crawl's settings with those of `thresher.toml`. Of the result, `added`, `known` and
+        `refused` are counts of seeds.
         """
         _require_no_event_loop("seed")
-        plan = SeedPlan(crawl=check_name(crawl), scope=scope, max_depth=depth, priority=priority)
+        plan = SeedPlan(
+            crawl=check_name(crawl),
+            scope=scope,
+            max_depth=depth,
+            priority=priority,
+            revisit_s=parse_revisit(revisit) if revisit else 0,
+            again=again,
+        )
         if isinstance(seeds, str | Path):
-            return seed_file(self._opened, str(seeds), plan)
-        return add_seeds(self._opened, seed_files.of_urls(seeds), plan, "of this call")
+            return seed_file(self._opened, str(seeds), plan, links=links, update=update)
+        if links:
+            raise InputError("links: these are the links of a WAT file; give the file")
+        return add_seeds(self._opened, seed_files.of_urls(seeds), plan, "of this call", update=update)
 
     def crawl(  # noqa: PLR0913 - the options of the command
         self,
@@ -122,14 +111,17 @@ class Project:
         spider: str = "",
         arguments: Mapping[str, str] | None = None,
         settings: str = "",
+        update: bool = False,
+        verbose: bool = False,
     ) -> CrawlSummary:
         """Crawl until the frontier drains, a limit is reached, or Ctrl-C. Ctrl-C drains: what is in flight is archived.
 
         `spider` is a Scrapy spider of your own, as `package.module:Class`, with the `arguments` of its constructor
         and the module of its Scrapy `settings`. Worker processes import it, from the project's directory or from
-        where Python looks for modules. Of the result, `outcomes` counts the pages that this call settled by outcome
-        (`fetched`, `failed`, ...), `reasons` the same by `outcome:reason`; `requests` is how many were sent,
-        `stats.is_drained` whether nothing waits, and `interrupted` whether a signal ended the crawl.
+        where Python looks for modules. `update` replaces the crawl's settings with those of `thresher.toml`, and
+        `verbose` shows each line of the crawl log on stderr. Of the result, `outcomes` counts the pages that this call
+        settled by outcome (`fetched`, `failed`, ...), `reasons` the same by `outcome:reason`; `requests` is how many
+        were sent, `stats.is_drained` whether nothing waits, and `interrupted` whether a signal ended the crawl.
         """
         _require_no_event_loop("crawl")
         if threading.current_thread() is not threading.main_thread():
@@ -149,7 +141,10 @@ class Project:
         limits = CrawlLimits(
             workers=workers, max_pages=max_pages, max_requests=max_requests, max_time_s=max_seconds
         )
-        return crawl(self._opened, check_name(name), limits, stderr_progress(), own if spider else None)
+        chosen = own if spider else None
+        return crawl(
+            self._opened, check_name(name), limits, stderr_progress(), chosen, update=update, verbose=verbose
+        )
 
     def ingest(  # noqa: PLR0913 - the options of the command
         self,
@@ -163,45 +158,74 @@ class Project:
         by_line: bool = False,
         site: str = "",
         in_place: bool = False,
+        files: int | None = None,
+        segment: str | Iterable[str] = (),
+        domain: str | Iterable[str] = (),
+        domains: str | Path | None = None,
+        url_prefix: str | Iterable[str] = (),
+        mime: str | Iterable[str] = (),
+        status: int | Iterable[int] = (),
+        language: str | Iterable[str] = (),
+        limit: int | None = None,
+        index: IndexName = "cdx",
         workers: int | None = None,
     ) -> IngestSummary:
         """Bring in files, directories or `s3://` addresses: archives, tables, texts (docs/guides/ingest.md lists the
-        formats).
+        formats); or `commoncrawl:CC-MAIN-2024-22` (docs/guides/common-crawl.md).
 
         The first four options name columns of tables. `exact_text` keeps their texts byte for byte, `by_line` makes a
         document of each line of a text file, and `site` is the host of a Stack Exchange `Posts.xml`. `in_place` leaves
         WARC files where they are. `workers` processes read large tables, one for each core if not given.
 
+        The others select from Common Crawl: at most `files` whole files, those of a `segment`; or single records, at
+        most `limit`, by `domain` (those of the file `domains` too), `url_prefix`, `mime`, `status` (200 if none is
+        given) and `language`, looked up in the index `cdx` or `columnar`. Each takes one value or several.
+
         A file that cannot be read does not keep the others out. Of the result, `added` and `known` are counts of
         files, `entries` is how many records there are to process, and `refused` lists the files that were not brought
-        in, each with `file` and `reason`.
+        in, each with `file` and `reason`. `selection` has `found`, `known` and `added` records if single ones were
+        selected.
         """
-        self._opened.store.sweep()
         columns = Columns(
             text=text_column, html=html_column, url=url_column, id=id_column, exact_text=exact_text
         )
+        selection = chosen_selection(
+            files=files,
+            segment=segment,
+            domain=domain,
+            domains=domains,
+            url_prefix=url_prefix,
+            mime=mime,
+            status=status,
+            language=language,
+            limit=limit,
+            index=index,
+        )
         options = IngestOptions(columns=columns, by_line=by_line, site=site, in_place=in_place)
-        return ingest(self._opened.store, check_name(name), locate_inputs(inputs), options, workers=workers)
+        return ingest_chosen(
+            self._opened, check_name(name), inputs, options, selection, stderr_progress(), workers=workers
+        )
 
     def process(
-        self, *names: str, workers: int | None = None, redo: bool = False, screen: bool | None = None
+        self,
+        *names: str,
+        workers: int | None = None,
+        redo: bool = False,
+        follow: bool = False,
+        retry: bool = False,
+        screen: bool | None = None,
     ) -> StepSummary:
         """Extract the text of what is new in the archive, and judge it: of these sources, of all if none is named.
 
         `workers` is one for each core if not given. `redo` forgets earlier results first, as it must be after a
-        change of `[filters]`. `screen` leaves out documents that `dedup` knows before they are judged; None for what
-        `[dedup] screen` says. Of the result, `made` and `already` are counts of parts. Raise `ThresherError` if a part
-        is in quarantine; all others are made.
+        change of `[filters]`. `follow` processes files while a crawl that runs elsewhere seals them, until it is
+        drained. `retry` tries parts in quarantine again. `screen` leaves out documents that `dedup` knows before they
+        are judged; None for what `[dedup] screen` says. Of the result, `made` and `already` are counts of parts. Raise
+        `ThresherError` if a part is in quarantine; all others are made.
         """
-        chosen = require_sources(self._opened, list(names))
-        opened = self._opened
-        stored = signal_files.stored_filters(opened.store, opened.directory, opened.config.filters)
-        process.step(stored)  # wrong filters are refused before anything is forgotten
-        require_confinable(opened.config.filters.rules)
-        if redo:
-            process.delete_all_results(opened.store, chosen)
-        with self._opened.worker_pool(workers) as pool:
-            ran = recipe.process_sources(self._opened, chosen, pool, stderr_progress(), screen=screen)
+        sources = (followed_sources if follow else require_sources)(self._opened, list(names))
+        options = ProcessOptions(workers=workers, redo=redo, follow=follow, retry=retry, screen=screen)
+        ran = recipe.process_chosen(self._opened, sources, options, stderr_progress())
         ran.require_all()
         return ran
 
@@ -223,18 +247,16 @@ class Project:
         first; without it, a set that was made with other values raises `Conflict`. Of the result, `made` and `already`
         are counts of parts.
         """
-        opened = self._opened
-        filters = with_choices(
-            opened.config.filters, preset=preset, languages=languages, thresholds=thresholds
+        options = JudgeOptions(
+            verdict_set=verdicts,
+            filters=with_choices(
+                self._opened.config.filters, preset=preset, languages=languages, thresholds=thresholds
+            ),
+            workers=workers,
+            redo=redo,
         )
-        chosen = rule_set(signal_files.stored_filters(opened.store, opened.directory, filters))
-        rules_of(chosen)  # an unknown threshold must raise before a set is deleted
-        sources = require_sources(opened, list(names))
-        check_set_name(verdicts)
-        for source in sources if redo else ():
-            delete_set(opened.store, source, verdicts)
-        with opened.worker_pool(workers) as pool:
-            return recipe.judge_sources(opened, sources, verdicts, chosen, pool, stderr_progress())
+        sources = require_sources(self._opened, list(names))
+        return recipe.judge_chosen(self._opened, sources, options, stderr_progress())
 
     def annotate(  # noqa: PLR0913 - the options of the command
         self,
@@ -287,26 +309,29 @@ class Project:
         ran.step.require_all()
         return ran
 
-    @property
-    def annotations(self) -> tuple[str, ...]:
-        """Names of the annotations that `annotate` made, sorted."""
-        return annotation_names(self._opened.store)
-
-    @property
-    def verdict_sets(self) -> tuple[str, ...]:
-        """Names of the sets of verdicts that `judge` made, sorted."""
-        return tuple(sorted(set_names(self._opened.store)))
-
-    def dedup(self, *names: str, verdicts: str = "") -> dict[str, int]:
+    def dedup(self, *names: str, verdicts: str = "", workers: int | None = None) -> dict[str, int]:
         """Find duplicates among everything that these sources hold, of all if none is named.
 
         `verdicts` names the set of verdicts that says which documents are kept; those of `process` if it is empty.
-        Return how many documents were removed, by kind: `exact`, `url`, `near`.
+        `workers` is one for each core if not given. Return how many documents were removed, by kind: `exact`, `url`,
+        `near`.
         """
-        chosen = require_sources(self._opened, list(names))
-        with self._opened.worker_pool(1) as pool:
-            manifest = recipe.find_duplicates(self._opened, chosen, pool, stderr_progress(), verdicts)
-        return {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in REMOVAL_KINDS}
+        options = DedupOptions(verdict_set=verdicts, workers=workers)
+        sources = require_sources(self._opened, list(names))
+        return recipe.dedup_chosen(self._opened, sources, options, stderr_progress()).removed
+
+    def audit_dedup(
+        self, *names: str, sample: int | None = None, verdicts: str = "", workers: int | None = None
+    ) -> dict[str, Any]:
+        """Do the same, check the result on `sample` documents (10,000 if not given) with datasketch and the exact
+        Jaccard similarity, and return what `thresher dedup --audit --json` prints under `audit`.
+        """
+        options = DedupOptions(verdict_set=verdicts, workers=workers, is_audited=True, sample=sample)
+        sources = require_sources(self._opened, list(names))
+        found: dict[str, Any] = recipe.dedup_chosen(
+            self._opened, sources, options, stderr_progress()
+        ).to_dict()["audit"]
+        return found
 
     def export(  # noqa: PLR0913 - the options of the command
         self,
@@ -382,56 +407,6 @@ class Project:
         if plot is not None:
             draw_mix(dataset, Path(plot))
         return dataset
-
-    def documents(
-        self, *names: str, columns: Iterable[str] = (), verdicts: str = "", duplicates: bool = False
-    ) -> Iterator[dict[str, Any]]:
-        """Yield each document that an export of these sources holds, of all if none is named: without duplicates, with
-        its text as the rules edited it and as it was cut. With `duplicates`, yield what the filters keep, before
-        deduplication.
-
-        The keys are the columns of the table `documents` (docs/reference/files.md), `url`, `title`, `text` and
-        `language` among them, and the `columns` that you name (docs/guides/exports.md). `verdicts` names a set of
-        verdicts in place of those of `process`. At most one part, some thousand documents, is in memory at a time.
-        Raise `InputError` if `dedup` does not cover the sources.
-        """
-        for batch in self.document_batches(*names, columns=columns, verdicts=verdicts, duplicates=duplicates):
-            yield from plain_rows(pa.Table.from_batches([batch]))
-
-    def document_batches(
-        self, *names: str, columns: Iterable[str] = (), verdicts: str = "", duplicates: bool = False
-    ) -> Iterator[pa.RecordBatch]:
-        """Yield the same documents as Arrow record batches, all of one schema."""
-        opened, chosen = self._opened, require_sources(self._opened, list(names))
-        if duplicates:
-            found = kept_documents(opened.store, chosen, columns, verdicts)
-        else:
-            removed, cut = recipe.deduplicated(opened, chosen, verdicts)
-            found = exported_documents(opened.store, chosen, removed, cut, columns, verdicts)
-        return (batch for table in found for batch in table.to_batches(BATCH_ROWS))
-
-    def signatures(self, *names: str, verdicts: str = "") -> Iterator[StoredSignature]:
-        """Yield the signature of each document that the filters keep, of these sources, of all if none is named.
-        `verdicts` names a set of verdicts in place of those of `process`.
-
-        A signature has `id`, `url`, `source`, `text_hash` and `minhash`, an array of `uint32`.
-        `thresher.to_datasketch(signature.minhash)` opens it as datasketch's `MinHash`, or as `LeanMinHash` with
-        `lean=True`. At most one part is in memory at a time.
-        """
-        chosen = require_sources(self._opened, list(names))
-        return stored_signatures(self._opened.store, chosen, self._opened.config.dedup.permutations, verdicts)
-
-    def funnel(self, *names: str, verdicts: str = "") -> Funnel:
-        """Return where every record of these sources went, of all if none is named. `verdicts` names a set of verdicts
-        in place of those of `process`.
-
-        `records` is how many entered; `stages` are in the order of the filters, each with `name`, `documents`,
-        `payload_bytes` and `text_bytes`; `kept` is the last of them. The documents of all stages add up to `records`.
-        """
-        return report.funnel_of(self._opened, require_sources(self._opened, list(names)), verdicts)
-
-    def __repr__(self) -> str:
-        return f"<Project at {self.directory}>"
 
 
 def _require_no_event_loop(method: str) -> None:

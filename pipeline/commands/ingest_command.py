@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from thresher.core import InputError
 from thresher.pipeline.commands.options import (
     CURRENT_DIRECTORY,
     CoresOption,
@@ -166,48 +165,39 @@ def ingest(
       thresher ingest cc commoncrawl:CC-MAIN-2024-22/wet --files 10
       thresher ingest docs commoncrawl:CC-MAIN-2024-22 --domain example.org --language eng
     """
-    from thresher.pipeline.inputs.commoncrawl_selection import CommonCrawlSelection, is_commoncrawl
+    from functools import partial
+
+    from thresher.pipeline.inputs.chosen_ingest import chosen_selection, ingest_chosen
     from thresher.pipeline.inputs.ingest import IngestOptions
-    from thresher.pipeline.inputs.ingest_result import run_commoncrawl, run_ingest
+    from thresher.pipeline.inputs.ingest_result import IngestPrinter, print_summary
     from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.terminal.output import echo
+    from thresher.pipeline.terminal.progress import stderr_progress
     from thresher.storage.inputs.table_files.columns import Columns
 
-    selection = CommonCrawlSelection(
+    selection = chosen_selection(
         files=files,
-        segments=frozenset(segment or ()),
-        domains=(*(domain or ()), *(_lines(domains) if domains else ())),
-        prefixes=tuple(url_prefix or ()),
-        mimes=tuple(mime or ()),
-        statuses=tuple(status or ()),
-        languages=tuple(language or ()),
+        segment=segment,
+        domain=domain,
+        domains=domains,
+        url_prefix=url_prefix,
+        mime=mime,
+        status=status,
+        language=language,
         limit=limit,
         index=index,
     )
-    opened = OpenProject.at(project)
-    if any(map(is_commoncrawl, inputs)):
-        run_commoncrawl(opened, check_name(name), inputs, selection, as_json)
-        return
-    if selection != CommonCrawlSelection(index=index):
-        raise InputError(
-            "--files, --segment, --domain and similar options select from Common Crawl: "
-            "give commoncrawl:CC-MAIN-... with them"
-        )
     columns = Columns(text=text_column, html=html_column, url=url_column, id=id_column, exact_text=exact_text)
-    run_ingest(
-        opened.store,
+    lines = IngestPrinter(partial(echo, err=True))
+    summary = ingest_chosen(
+        OpenProject.at(project),
         check_name(name),
         inputs,
         IngestOptions(columns=columns, by_line=by_line, site=site, in_place=in_place),
-        as_json,
-        workers,
+        selection,
+        stderr_progress(),
+        lines.add,
+        workers=workers,
     )
-
-
-def _lines(path: Path) -> list[str]:
-    """Return the lines of a file without empty lines and comments."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
-    lines = (line.strip() for line in text.split("\n"))
-    return [line for line in lines if line and not line.startswith("#")]
+    lines.flush()
+    print_summary(name, summary, as_json)

@@ -167,6 +167,11 @@ def require_sources(project: OpenProject, names: list[str] | None) -> tuple[str,
     return project.sources(tuple(names or ()))
 
 
+def followed_sources(project: OpenProject, names: list[str] | None) -> tuple[str, ...]:
+    """Return the sources whose crawls are followed: these, also before they have sealed a file, or all."""
+    return tuple(map(check_name, names)) if names else require_sources(project, names)
+
+
 def parse_spider(project: OpenProject, spider: str, arguments: list[str], settings: str) -> SpiderSpec | None:
     """Return the spider that the options name; None if they name none. Raise `InputError` if they are wrong."""
     from thresher.crawler.spiders import SpiderSpec

@@ -7,7 +7,7 @@ A command parses its options, calls one function, and prints the result. It impo
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,9 +24,8 @@ from thresher.pipeline.qa.comparison import THRESHOLD
 from thresher.pipeline.terminal.output import console, echo, print_json
 
 if TYPE_CHECKING:
-    from thresher.pipeline.funnel import Funnel
     from thresher.pipeline.open_project import OpenProject
-    from thresher.pipeline.reports.rule_scan import RuleScan
+    from thresher.pipeline.reports.chosen_report import ProjectReport, ReportOptions
 
 
 def report_command(
@@ -104,7 +103,6 @@ def report_command(
       thresher report --duplicates --plot matrix.svg
     """
     from thresher.pipeline.open_project import OpenProject
-    from thresher.pipeline.reports import cost, report
 
     opened = OpenProject.at(project)
     sources = require_sources(opened, names)
@@ -114,68 +112,47 @@ def report_command(
     if dropped is not None:
         _print_dropped(opened, sources, dropped, sample, verdicts, as_json=as_json)
         return
-    funnel = report.funnel_of(opened, sources, verdicts)
-    is_page = plot is not None and plot.suffix.lower() in {".html", ".htm"}
-    scan = None
-    if by or rules or histograms is not None or is_page:
-        from thresher.pipeline.reports.rule_scan import GROUP_KINDS, report_columns, scan_rules
+    from thresher.pipeline.reports.chosen_report import ReportOptions, make_report
 
-        named = [name for name in by or () if name not in GROUP_KINDS]
-        columns = report_columns(opened.store, sources, named)
-        removed = report.removed_ids(opened, sources, verdicts)
-        kinds = [kind for kind in GROUP_KINDS if as_json or is_page or kind in (by or ())]
-        scan = scan_rules(opened.store, sources, removed, verdicts, kinds=kinds, columns=columns)
-        _draw(funnel, scan, histograms, plot if is_page else None)
-    if plot is not None and not is_page:
-        report.plot(funnel, plot)
-    costs = cost.project_cost(opened, sources, funnel.kept.tokens)
-    domains = {name: cost.domain_costs(opened, name) for name in sources} if by_domain else {}
+    options = ReportOptions(
+        plot=plot,
+        by=tuple(dict.fromkeys(by or ())),
+        rules=rules,
+        histograms=histograms,
+        verdict_set=verdicts,
+        by_domain=by_domain,
+        every_group=as_json,
+    )
+    found = make_report(opened, sources, options)
     if as_json:
-        from thresher.pipeline.reports.published_bands import flags
+        print_json(found.to_dict())
+    else:
+        _render(found, options)
 
-        by_name = {name: [each.to_dict(costs.prices) for each in found] for name, found in domains.items()}
-        scanned = {} if scan is None else _scan_body(scan, funnel)
-        flagged = [str(flag) for flag in flags(funnel)]
-        cost_body = {**costs.to_dict(), "domains": by_name}
-        print_json({**funnel.to_dict(), "flags": flagged, **scanned, "cost": cost_body})
-        return
-    from thresher.pipeline.reports import cost_table
 
-    report.render(funnel, console())
-    if scan is not None:
+def _render(found: ProjectReport, options: ReportOptions) -> None:
+    from thresher.pipeline.reports import cost_table, report
+
+    report.render(found.funnel, console())
+    if found.scan is not None:
         from thresher.pipeline.reports.rule_tables import render_groups, render_rules
 
-        for kind in dict.fromkeys(by or ()):
-            render_groups(scan, kind, funnel, console())
-        if rules:
-            render_rules(scan, console())
-    cost_table.render(costs, console())
-    for found in domains.values():
-        cost_table.render_domains(found, costs, console())
-
-
-def _scan_body(scan: RuleScan, funnel: Funnel) -> dict[str, Any]:
-    from thresher.pipeline.reports.rule_tables import scan_dict
-
-    return {"scan": scan_dict(scan, funnel)}
+        for kind in options.by:
+            render_groups(found.scan, kind, found.funnel, console())
+        if options.rules:
+            render_rules(found.scan, console())
+    cost_table.render(found.costs, console())
+    for domains in found.domains.values():
+        cost_table.render_domains(domains, found.costs, console())
 
 
 def _report_duplicates(
     opened: OpenProject, sources: tuple[str, ...], plot: Path | None, verdicts: str, *, as_json: bool
 ) -> None:
-    from dataclasses import replace
+    from thresher.pipeline.duplicates.duplicate_output import render_report
+    from thresher.pipeline.reports.chosen_report import make_duplicate_report
 
-    from thresher.pipeline.duplicates import cut_summary
-    from thresher.pipeline.duplicates.duplicate_output import draw_matrix, render_report
-    from thresher.pipeline.duplicates.duplicate_report import duplicate_report
-    from thresher.pipeline.steps import dedup
-
-    removed = dedup.require_run(opened.store, sources, opened.config.dedup, verdicts)
-    found = duplicate_report(opened.store, sources, removed, verdicts)
-    cut = cut_summary.find(opened.store, sources, opened.config.dedup, removed, verdicts)
-    found = replace(found, cut=cut)
-    if plot is not None:
-        draw_matrix(found, plot)
+    found = make_duplicate_report(opened, sources, plot, verdicts)
     if as_json:
         print_json(found.to_dict())
     else:
@@ -195,16 +172,6 @@ def _print_dropped(
         print_json({"dropped": [asdict(each) for each in found]})
     else:
         render_dropped(found, console())
-
-
-def _draw(funnel: Funnel, scan: RuleScan, histograms: Path | None, page: Path | None) -> None:
-    from thresher.pipeline.reports.published_bands import flags
-    from thresher.pipeline.reports.rule_plots import draw_histograms, write_page
-
-    if histograms is not None:
-        draw_histograms(scan, histograms)
-    if page is not None:
-        write_page(funnel, scan, list(flags(funnel)), page)
 
 
 def status_command(

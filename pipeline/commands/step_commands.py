@@ -7,7 +7,7 @@ A command parses its options, calls one function, and prints the result. It impo
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,13 +20,10 @@ from thresher.pipeline.commands.options import (
     Names,
     ProjectOption,
     VerdictsOption,
-    check_name,
+    followed_sources,
     require_sources,
 )
 from thresher.pipeline.terminal.output import console, echo, print_result
-
-AUDITED_DOCUMENTS = 10_000
-"""Size of the sample of an audit. They take 10 s of CPU, and 150 MB."""
 
 
 def process(
@@ -64,30 +61,14 @@ def process(
     """
     from thresher.pipeline import recipe
     from thresher.pipeline.commands import results
-    from thresher.pipeline.engine.quarantine import remove_marks
     from thresher.pipeline.open_project import OpenProject
-    from thresher.pipeline.steps.process import NAME, delete_all_results, step
-    from thresher.pipeline.steps.records.rule_probe import require_confinable
-    from thresher.pipeline.steps.records.signal_files import stored_filters
+    from thresher.pipeline.steps.options.step_options import ProcessOptions
     from thresher.pipeline.terminal.progress import stderr_progress
 
     opened = OpenProject.at(project)
-    # A crawl may be followed before it has sealed a file.
-    chosen = tuple(map(check_name, names)) if follow and names else require_sources(opened, names)
-    # An invalid filter configuration must raise before results are deleted.
-    step(stored_filters(opened.store, opened.directory, opened.config.filters))
-    require_confinable(opened.config.filters.rules)
-    if redo:
-        delete_all_results(opened.store, chosen)
-    for name in chosen if retry else ():
-        remove_marks(opened.store, NAME, name)
-    with opened.worker_pool(workers) as pool:
-        if follow:
-            from thresher.pipeline.steps.follow import follow as follow_sources
-
-            ran = follow_sources(opened, chosen, pool, stderr_progress(), screen=screen)
-        else:
-            ran = recipe.process_sources(opened, chosen, pool, stderr_progress(), screen=screen)
+    options = ProcessOptions(workers=workers, redo=redo, follow=follow, retry=retry, screen=screen)
+    chosen = followed_sources(opened, names) if follow else require_sources(opened, names)
+    ran = recipe.process_chosen(opened, chosen, options, stderr_progress())
     print_result(as_json, asdict(ran), results.step_line(ran))
     for part in ran.quarantined:
         echo(f"thresher: part {part.part} is in quarantine: {part.reason}", err=True)
@@ -134,21 +115,18 @@ def judge_command(
     from thresher.pipeline import recipe
     from thresher.pipeline.commands import results
     from thresher.pipeline.open_project import OpenProject
-    from thresher.pipeline.steps.records.rule_set import rule_set, rules_of, with_settings
-    from thresher.pipeline.steps.records.signal_files import stored_filters
-    from thresher.pipeline.steps.verdicts.verdict_sets import check_set_name, delete_set
+    from thresher.pipeline.steps.options.step_options import JudgeOptions
+    from thresher.pipeline.steps.records.rule_set import with_settings
     from thresher.pipeline.terminal.progress import stderr_progress
 
     opened = OpenProject.at(project)
-    filters = with_settings(opened.config.filters, settings or ())
-    chosen = rule_set(stored_filters(opened.store, opened.directory, filters))
-    rules_of(chosen)  # an unknown threshold must raise before a set is deleted
-    sources = require_sources(opened, names)
-    check_set_name(name)
-    for source in sources if redo else ():
-        delete_set(opened.store, source, name)
-    with opened.worker_pool(workers) as pool:
-        ran = recipe.judge_sources(opened, sources, name, chosen, pool, stderr_progress())
+    options = JudgeOptions(
+        verdict_set=name,
+        filters=with_settings(opened.config.filters, settings or ()),
+        workers=workers,
+        redo=redo,
+    )
+    ran = recipe.judge_chosen(opened, require_sources(opened, names), options, stderr_progress())
     print_result(as_json, asdict(ran), results.step_line(ran))
 
 
@@ -181,42 +159,17 @@ def dedup_command(
       thresher dedup --audit --sample 2000
     """
     from thresher.pipeline import recipe
-    from thresher.pipeline.duplicates import cut_summary
-    from thresher.pipeline.funnel import REMOVAL_KINDS
     from thresher.pipeline.open_project import OpenProject
+    from thresher.pipeline.steps.options.step_options import DedupOptions
     from thresher.pipeline.terminal.progress import stderr_progress
 
     if sample is not None and not is_audited:
         raise InputError("--sample is the size of an audit; add --audit")
     opened = OpenProject.at(project)
-    sources = require_sources(opened, names)
-    if is_audited:
-        from thresher.pipeline.duplicates.stored_minhashes import require_datasketch
+    options = DedupOptions(verdict_set=verdicts, workers=workers, is_audited=is_audited, sample=sample)
+    found = recipe.dedup_chosen(opened, require_sources(opened, names), options, stderr_progress())
+    print_result(as_json, found.to_dict(), found.line)
+    if found.audit is not None and not as_json:
+        from thresher.pipeline.duplicates.duplicate_output import render_audit
 
-        require_datasketch()
-    with opened.worker_pool(workers) as pool:
-        manifest = recipe.find_duplicates(opened, sources, pool, stderr_progress(), verdicts)
-    removed = {kind: manifest.counts.get(f"{kind}.documents", 0) for kind in REMOVAL_KINDS}
-    line = ", ".join(f"{count:,} {kind}" for kind, count in removed.items())
-    body: dict[str, Any] = {"table": manifest.outputs[0].name, "removed": removed}
-    cut = cut_summary.find(opened.store, sources, opened.config.dedup, manifest, verdicts)
-    if cut is not None:
-        line = f"{line}\n{cut.line}"
-        body["cut"] = cut.to_dict()
-    if not is_audited:
-        print_result(as_json, body, f"duplicates: {line}")
-        return
-    from thresher.pipeline.duplicates.dedup_audit import audit
-    from thresher.pipeline.duplicates.duplicate_output import render_audit
-
-    found = audit(
-        opened.store,
-        sources,
-        manifest,
-        opened.config.dedup,
-        sample=sample or AUDITED_DOCUMENTS,
-        verdict_set=verdicts,
-    )
-    print_result(as_json, {**body, "audit": found.to_dict()}, f"duplicates: {line}")
-    if not as_json:
-        render_audit(found, console())
+        render_audit(found.audit, console())

@@ -11,7 +11,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -23,6 +23,7 @@ from thresher.pipeline.configuration import Config
 from thresher.pipeline.inputs.commoncrawl_selection import (
     CommonCrawlSelection,
     IndexName,
+    SelectionSummary,
     index_selection,
     selected_paths,
 )
@@ -57,31 +58,6 @@ SELECTION_NAME = "selection"
 SELECTION = f"{SELECTION_NAME}@1"
 FINGERPRINT_DIGITS = 16
 """Digits of a fingerprint in the name of a part."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectionSummary:
-    """The result of a selection of single records."""
-
-    found: int = 0
-    """Records in the index."""
-    known: int = 0
-    """Found records that an earlier command has looked at, with any result."""
-    added: int = 0
-    """Found records that this command has added."""
-    files: int = 0
-    """Archive files that this command has sealed."""
-    unusable: dict[str, int] = field(default_factory=dict)
-    """Records that disagree with the index, by reason."""
-
-    def __add__(self, other: "SelectionSummary") -> "SelectionSummary":
-        return SelectionSummary(
-            found=self.found + other.found,
-            known=self.known + other.known,
-            added=self.added + other.added,
-            files=self.files + other.files,
-            unusable=dict(Counter(self.unusable) + Counter(other.unusable)),
-        )
 
 
 @contextmanager

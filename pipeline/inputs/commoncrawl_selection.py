@@ -3,7 +3,8 @@
 An impossible selection raises an `InputError` that says what to write, before anything is ingested.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -39,6 +40,31 @@ class CommonCrawlSelection:
         """Whether the selection is of single records."""
         narrowed = self.mimes or self.statuses or self.languages or self.limit
         return bool(self.domains or self.prefixes or narrowed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectionSummary:
+    """The result of a selection of single records."""
+
+    found: int = 0
+    """Records in the index."""
+    known: int = 0
+    """Found records that an earlier command has looked at, with any result."""
+    added: int = 0
+    """Found records that this command has added."""
+    files: int = 0
+    """Archive files that this command has sealed."""
+    unusable: dict[str, int] = field(default_factory=dict)
+    """Records that disagree with the index, by reason."""
+
+    def __add__(self, other: "SelectionSummary") -> "SelectionSummary":
+        return SelectionSummary(
+            found=self.found + other.found,
+            known=self.known + other.known,
+            added=self.added + other.added,
+            files=self.files + other.files,
+            unusable=dict(Counter(self.unusable) + Counter(other.unusable)),
+        )
 
 
 def is_commoncrawl(argument: str) -> bool:

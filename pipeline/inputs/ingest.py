@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypedDict
 
 from thresher.core import Failure, InputError, failure_boundary
+from thresher.pipeline.inputs.commoncrawl_selection import SelectionSummary
 from thresher.pipeline.inputs.ingest_workers import IngestWorkers, available_workers
 from thresher.pipeline.inputs.inventory import Inventory, InventoryEntry
 from thresher.pipeline.inputs.kept_columns import KeptColumns
@@ -127,6 +128,9 @@ class IngestSummary:
     """Columns that are kept beside the records of added files, with their types."""
     columns_not_kept: dict[str, dict[str, int]] = field(default_factory=dict)
     """Values of columns that are not kept, by reason and column."""
+    selection: SelectionSummary | None = None
+    """What became of the single records of a selection from Common Crawl; None if whole files were read. `added` counts
+    its archive files then, and `records` and `entries` its added records."""
 
     def add(self, result: IngestResult) -> None:
         """Count the result of one more file."""

@@ -1,23 +1,15 @@
 """The output of the ingest command: a line per file, and a summary."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-from thresher.pipeline.inputs.commoncrawl_selection import CommonCrawlSelection
-from thresher.pipeline.inputs.ingest import IngestOptions, IngestResult, IngestSummary, ingest
-from thresher.pipeline.inputs.locate import locate_inputs
-from thresher.pipeline.open_project import OpenProject
+from thresher.pipeline.inputs.commoncrawl_selection import SelectionSummary
+from thresher.pipeline.inputs.ingest import IngestResult, IngestSummary
 from thresher.pipeline.terminal.output import echo, print_result
-from thresher.pipeline.terminal.progress import stderr_progress
 from thresher.pipeline.terminal.reasons import counted
-from thresher.storage.store import Store
-
-if TYPE_CHECKING:
-    from thresher.pipeline.inputs.commoncrawl_input import SelectionSummary
 
 MAX_SINGLE_LINES = 20
 """Up to this many small files or index files get a line each. More share one line."""
@@ -34,44 +26,6 @@ NOT_KEPT_REASONS: Mapping[str, str] = {
 }
 MAX_WAITING = 10_000
 """Number of files that may wait to share one line."""
-
-
-def run_ingest(
-    store: Store,
-    source: str,
-    inputs: Iterable[str],
-    options: IngestOptions,
-    as_json: bool,
-    workers: int | None = 1,
-) -> None:
-    """Ingest every input, and print the results. End the command with exit code 2 if one was refused."""
-    store.sweep()
-    lines = IngestPrinter(partial(echo, err=True))
-    summary = ingest(store, source, locate_inputs(inputs), options, lines.add, workers)
-    lines.flush()
-    _print_summary(source, summary, as_json)
-
-
-def run_commoncrawl(
-    project: OpenProject, source: str, inputs: Iterable[str], selection: CommonCrawlSelection, as_json: bool
-) -> None:
-    """Ingest a selection of Common Crawl, and print the result. End with exit code 2 if a file was refused."""
-    from thresher.pipeline.inputs import commoncrawl_input  # noqa: PLC0415 - imports HTTP and S3; files need neither
-
-    project.store.sweep()
-    progress = stderr_progress()
-    with commoncrawl_input.open_client(project.config) as client:
-        job = commoncrawl_input.CommonCrawlJob(
-            store=project.store, source=source, client=client, progress=progress
-        )
-        if selection.is_selective:
-            selected = commoncrawl_input.ingest_selections(job, inputs, selection)
-            print_result(as_json, asdict(selected), selection_line(source, selected))
-            return
-        lines = IngestPrinter(partial(echo, err=True))
-        summary = commoncrawl_input.ingest_files(job, inputs, selection, lines.add)
-        lines.flush()
-    _print_summary(source, summary, as_json)
 
 
 class IngestPrinter:
@@ -101,8 +55,13 @@ class IngestPrinter:
         self._waiting.clear()
 
 
-def _print_summary(source: str, summary: IngestSummary, as_json: bool) -> None:
+def print_summary(source: str, summary: IngestSummary, as_json: bool) -> None:
+    """Print the result of an ingest. End the command with exit code 2 if a file was refused."""
+    if summary.selection is not None:
+        print_result(as_json, asdict(summary.selection), selection_line(source, summary.selection))
+        return
     body: dict[str, Any] = asdict(summary) | {"unusable": dict(summary.unusable)}  # asdict breaks Counters
+    del body["selection"]
     if summary.refused:
         body["error"] = summary.refused[0]["reason"]
     refused = f"; {len(summary.refused)} refused" if summary.refused else ""
@@ -131,7 +90,7 @@ def column_lines(summary: IngestSummary) -> list[str]:
     return lines
 
 
-def selection_line(source: str, selected: "SelectionSummary") -> str:
+def selection_line(source: str, selected: SelectionSummary) -> str:
     """Return the line about a selection of records."""
     return (
         f"{source}: {selected.found:,} records found, {selected.known:,} of them known, {selected.added:,} added in "

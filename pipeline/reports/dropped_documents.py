@@ -19,6 +19,8 @@ from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_par
 from thresher.storage import tables
 from thresher.storage.store import Store
 
+EXAMPLES = 20
+"""Documents of a sample, if no number is chosen."""
 EXCERPT = 300
 """Characters of the text that are shown."""
 _VERDICTS = tables.columns(tables.VERDICTS, "id", "rule", "reason")

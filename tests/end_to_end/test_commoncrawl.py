@@ -5,6 +5,8 @@ import pytest
 from tests.commoncrawl import write_crawl
 from tests.commoncrawl_server import ErrorResponse, serve_files
 from tests.end_to_end.conftest import CallingUser
+from thresher import Project
+from thresher.pipeline.inputs.commoncrawl_selection import SelectionSummary
 
 ADDRESS = "commoncrawl:CC-MAIN-2024-22"
 
@@ -47,6 +49,14 @@ def test_single_records_of_domains_become_documents(user, theirs):
     assert first == {"found": 23, "known": 0, "added": 23, "files": 1, "unusable": {}}
     said = user.run(*words)
     assert said.out == "docs: 23 records found, 23 of them known, 0 added in 0 archive files\n"
+    again = Project(user.directory).ingest(
+        "docs",
+        ADDRESS,
+        domains=user.directory / "domains.txt",
+        domain="docs.example.org",
+        language=["eng"],
+    )
+    assert (again.added, again.selection) == (0, SelectionSummary(found=23, known=23))
     assert user.run("process", "docs", "--json").json["made"] == 1
 
 
@@ -65,6 +75,7 @@ def test_whole_files_of_a_crawl_and_what_cannot_be_had_of_it(user, theirs):
     [
         ((ADDRESS, "--language", "eng"), "give --domain or --url-prefix"),
         (("thresher.toml", "--domain", "example.org"), "give commoncrawl:CC-MAIN-... with them"),
+        ((ADDRESS, "--text-column", "body"), "options are not for Common Crawl; leave them out"),
     ],
 )
 def test_what_cannot_be_meant_is_one_line_and_exit_code_2(user, theirs, words, line):

@@ -1,15 +1,12 @@
 """`thresher export` as a user types it: formats, a mix, packing; and one line for what is wrong."""
 
-import inspect
 import json
 import re
 
 import duckdb
 import pytest
 
-import thresher
 from tests.end_to_end.conftest import CallingUser
-from thresher.pipeline.commands.exports import export_commands
 from thresher.shards.tokenizer import load_tokenizer_file
 
 TOML = '[filters]\npreset = "none"\nlanguages = []\n[dedup]\nnear = "off"\n'
@@ -59,11 +56,6 @@ def test_texts_are_exported_without_a_tokenizer(user):
     refused = user.run("export", "--out", "wrong", "--format", "tokens", code=2).line
     assert refused.endswith("--format tokens needs token ids; add --tokenizer FILE")
     assert not (user.directory / "wrong").exists()
-
-
-def test_python_has_every_option_of_the_command():
-    options = inspect.signature(export_commands.export).parameters.keys() - {"project", "as_json"}
-    assert inspect.signature(thresher.Project.export).parameters.keys() - {"self"} == options
 
 
 def export(user, *options, code=0):

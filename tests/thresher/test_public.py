@@ -210,6 +210,19 @@ def kept(project, verdicts=""):
     return project.funnel(verdicts=verdicts).kept.documents
 
 
+def test_reports_are_those_that_the_command_prints(judged_project, tmp_path):
+    project, picture = judged_project, tmp_path / "funnel.svg"
+    report = project.report(by="source", plot=picture)
+    assert {**project.funnel().to_dict(), "flags": report["flags"]}.items() <= report.items()
+    assert list(report["scan"]["groups"]["source"]) == ["docs"]
+    assert b"<svg" in picture.read_bytes()
+    dropped = project.report_dropped("gopher_quality", sample=1)
+    assert [(each["rule"], each["measurement"]) for each in dropped] == [("gopher_quality", "words")]
+    assert project.dedup(workers=1) == {"exact": 0, "url": 0, "near": 0}
+    assert not project.report_duplicates("docs")["clusters"]
+    assert project.audit_dedup(sample=2, workers=1)["documents"] == 2
+
+
 @pytest.mark.slow
 def test_sets_of_verdicts_are_made_and_used_without_a_command(judged_project, tmp_path):
     project, short = judged_project, {"gopher_quality.fewest_words": 40}

@@ -4,15 +4,15 @@ import io
 import json
 import logging
 import zipfile
+from functools import partial
 
-import pytest
 from hypothesis import given as examples
 from hypothesis import strategies as st
 from rich.console import Console
-from typer import Exit
 
-from thresher.pipeline.inputs.ingest import IngestOptions
-from thresher.pipeline.inputs.ingest_result import run_ingest
+from thresher.pipeline.inputs.ingest import ingest
+from thresher.pipeline.inputs.ingest_result import IngestPrinter
+from thresher.pipeline.inputs.locate import locate_inputs
 from thresher.pipeline.terminal import output
 from thresher.pipeline.terminal.bar_progress import BarProgress
 from thresher.pipeline.terminal.printable import printable, printable_json
@@ -48,8 +48,9 @@ def test_a_name_in_an_archive_is_shown_escaped(tmp_path, capsys):
         package.writestr("archive/a.warc", "x")
         resource = {"path": f"x{ESCAPES}", "hash": "sha256:00"}
         package.writestr("datapackage.json", json.dumps({"resources": [resource]}))
-    with pytest.raises(Exit):
-        run_ingest(DirectoryStore(tmp_path / "data"), "w", [str(path)], IngestOptions(), as_json=False)
+    lines = IngestPrinter(partial(output.echo, err=True))
+    ingest(DirectoryStore(tmp_path / "data"), "w", locate_inputs([path]), on_result=lines.add)
+    lines.flush()
     shown = capsys.readouterr().err
     assert "names x\\x1b]0;title" in shown
     assert not is_obeyed(shown.rstrip("\n"))
