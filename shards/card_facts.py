@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from thresher.shards.funnel_picture import PICTURE_NAME, funnel_picture
+
 CREATIVE_COMMONS = re.compile(r"https?://(?:www\.)?creativecommons\.org/licenses/([a-z-]+)/(\d\.\d)\b")
 ZERO = re.compile(r"https?://(?:www\.)?creativecommons\.org/publicdomain/zero/1\.0\b")
 SPDX = frozenset(
@@ -71,6 +73,11 @@ class CardFacts:
         return f"{listed}license: {self.license_name}\n"
 
     @property
+    def pictures(self) -> Mapping[str, bytes]:
+        """The files that the sections show, by their names beside the card; none if there is no funnel."""
+        return {PICTURE_NAME: funnel_picture(self.stages)} if self.stages else {}
+
+    @property
     def sections(self) -> str:
         """The sections of a card about languages, licences and filters; empty if nothing is known."""
         parts = [
@@ -105,7 +112,9 @@ def _funnel(stages: Sequence[Mapping[str, Any]]) -> str:
         return ""
     return (
         "## From the archive to the dataset\n\nThe filters in their order, with the records that each one left out. "
-        "`rights` are pages that ask not to be used.\n\n| stage | records | share |\n|---|---|---|\n" + lines
+        "`rights` are pages that ask not to be used.\n\n"
+        f"![Records that each filter left out]({PICTURE_NAME})\n\n"
+        f"| stage | records | share |\n|---|---|---|\n{lines}"
     )
 
 

@@ -102,6 +102,20 @@ class Dataset:
         """UTF-8 bytes of the texts in a dataset without tokens; None in others, and if the texts were left out."""
         return count_text_bytes(self.shards)
 
+    @property
+    def rows(self) -> Mapping[str, Mapping[str, int]]:
+        """What the reader of each format counts: `documents`, or the `sequences` that documents are packed into.
+
+        `thresher.Loader` packs documents by itself: a dataset with packing has, as `tokens`, the sequences of one epoch
+        with the same length and packing. Its formats may differ, because shards of `tokens` are packed one by one.
+        """
+        unit = "documents" if self.recipe.get("packing") is None else "sequences"
+        found: dict[str, dict[str, int]] = {}
+        for shard in self.shards:
+            counts = found.setdefault(shard.format, {unit: 0})
+            counts[unit] += getattr(shard, unit)
+        return found
+
     def to_json(self) -> bytes:
         """Return the bytes of the file; equal datasets give equal bytes."""
         body = {
@@ -110,6 +124,7 @@ class Dataset:
             "documents": self.documents,
             "tokens": self.tokens,
             **({} if self.text_bytes is None else {"text_bytes": self.text_bytes}),
+            "rows": self.rows,
             "shards": [shard_body(shard) for shard in self.shards],
             "files": [asdict(file) for file in self.files],
             "mix": list(self.mix),

@@ -180,3 +180,8 @@ def loss_line(losses: list[PackingLoss]) -> str:
         f"packed into {loss.sequences:,} sequences of {loss.length:,}: {1 - loss.utilisation:.3%} padding, "
         f"{truncated:.3%} of the tokens cut off, {loss.cut_documents:,} documents cut"
     )
+
+
+def rows_line(rows: Mapping[str, Mapping[str, int]]) -> str:
+    """Return the line about the sequences of each format (`shards.dataset.Dataset.rows`), for people."""
+    return "sequences: " + ", ".join(f"{counts['sequences']:,} in {name}" for name, counts in rows.items())

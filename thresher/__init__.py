@@ -1,11 +1,12 @@
 """Thresher for Python: the names that a user may rely on.
 
 `Project` is a project directory with the work of the commands: `seed`, `crawl`, `ingest`, `process`, `judge`,
-`annotate`, `dedup`, `export`, `report`, each with every option of its command. `Dataset` is an export, `Funnel` the report. `Loader` streams exports into training, and
-needs neither a project nor PyTorch. `to_datasketch` opens a stored signature with datasketch. `Screen` finds near
-duplicates in a stream in constant memory. A filter rule of your own is a `Rule`: it reads an `AnalyzedText` and
-returns a `Finding`, which may hold `Edit`s of the text. A function of `annotate` reads `Document`s. Every error that
-Thresher raises on purpose is a `ThresherError`; the message says what is wrong, where, and what to do.
+`annotate`, `dedup`, `export`, `report`, each with every option of its command. `Dataset` is an export, `Funnel` the
+report. `Loader` streams exports into training, and needs neither a project nor PyTorch. `to_datasketch` opens a stored
+signature with datasketch. `Screen` finds near duplicates in a stream in constant memory. A filter rule of your own is a
+`Rule`: it reads an `AnalyzedText` and returns a `Finding`, which may hold `Edit`s of the text. A function of `annotate`
+reads `Document`s. Every error that Thresher raises on purpose is a `ThresherError`; the message says what is wrong,
+where, and what to do.
 
 These names, their parameters and the fields that their docstrings name follow Semantic Versioning (CHANGELOG.md).
 Everything else, in this package and in the packages below it, is internal and may change in any release. So may

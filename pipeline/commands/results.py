@@ -50,6 +50,7 @@ def dataset_body(out: str, dataset: Dataset) -> dict[str, Any]:
         "documents": dataset.documents,
         "tokens": dataset.tokens,
         **({} if dataset.text_bytes is None else {"text_bytes": dataset.text_bytes}),
+        "rows": dataset.rows,
         **({"mix": list(dataset.mix)} if dataset.mix else {}),
         **packing_body(dataset.recipe, dataset.shards),
     }
@@ -59,7 +60,7 @@ def dataset_line(out: str, dataset: Dataset) -> str:
     """Return what was exported, for people: one line, and one for each source of a mix."""
     from thresher.shards.dataset import counted_shards
     from thresher.shards.mix import RealisedSource, mix_line
-    from thresher.shards.packer import loss_line, packing_losses
+    from thresher.shards.packer import loss_line, packing_losses, rows_line
 
     shards = counted_shards(len(dataset.shards))
     size = "" if dataset.tokens is None else f", {dataset.tokens:,} tokens"
@@ -68,6 +69,7 @@ def dataset_line(out: str, dataset: Dataset) -> str:
     lines = [f"{out}: {dataset.documents:,} documents{size} in {shards}"]
     if losses := packing_losses(dataset.recipe, dataset.shards):
         lines.append(loss_line(losses))
+        lines.append(rows_line(dataset.rows))
     total = sum(source["realised"] for source in dataset.mix)
     lines += [mix_line(RealisedSource(**each), total, dataset.recipe["mix"]["by"]) for each in dataset.mix]
     return "\n".join(lines)

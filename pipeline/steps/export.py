@@ -110,6 +110,7 @@ def finish(plan: ExportPlan, out: Store, made: Shards, funnel: Funnel) -> Datase
     described = {
         REPORT_FILE: (json.dumps(funnel.to_dict(), indent=1) + "\n").encode(),
         CARD_NAME: dataset_card(plan.recipe, shards, plan.row_schema(first), facts),
+        **facts.pictures,
     }
     for name in plan.options.formats:
         kind = FORMATS[name]

@@ -73,7 +73,8 @@ from datasets import load_dataset
 rows = load_dataset("PATH/TO/THIS/FOLDER", split="train", streaming=True)
 ```
 """
-    return {"hf/README.md": card.encode()}
+    pictures = {f"hf/{name}": data for name, data in facts.pictures.items()}
+    return {"hf/README.md": card.encode(), **pictures}
 
 
 def _feature(name: str, kind: pa.DataType, indent: str) -> Iterator[str]:

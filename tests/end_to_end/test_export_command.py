@@ -79,7 +79,8 @@ def test_formats_a_mix_and_packing_in_one_command(user):
     told = export(user, *options, "--plot", "mix.png").out.splitlines()
     assert told[0].startswith("out: 80 documents, ")
     assert told[1].startswith("packed into ")
-    assert told[2:] == [
+    assert re.fullmatch(r"sequences: \d+ in tokens, \d+ in jsonl", told[2])
+    assert told[3:] == [
         "a: 25.00% (wanted 25.00%), 20 documents, 0.67 epochs",
         "b: 75.00% (wanted 75.00%), 60 documents, 2.00 epochs",
     ]

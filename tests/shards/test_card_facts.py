@@ -42,4 +42,7 @@ def test_words_of_strangers_stay_within_their_cell():
 def test_filters_are_listed_with_what_they_left_out():
     stages = [{"stage": "rights/noai", "documents": 1000, "share": 0.25}]
     assert "| rights/noai | 1,000 | 25.00% |\n" in facts(stages=stages).sections
+    assert "![Records that each filter left out](funnel.svg)" in facts(stages=stages).sections
+    assert list(facts(stages=stages).pictures) == ["funnel.svg"]
+    assert CardFacts(id_bytes=2).pictures == {}
     assert CardFacts(id_bytes=2).sections == CardFacts(id_bytes=2).front_matter == ""
