@@ -187,6 +187,10 @@ assert not dataset.metadata.ctx.issues.errors
 rows = list(dataset.records("documents"))
 print(json.dumps(sorted(row["documents/external_id"].decode() for row in rows)))
 print(json.dumps(sorted(int(row["documents/stars"] or 0) for row in rows)))
+structures = ("metadata", "metadata/quality", "attributes")
+print(json.dumps({
+    row["documents/external_id"].decode(): [row["documents/" + name] for name in structures] for row in rows
+}, default=bytes.decode))
 """
 
 
@@ -196,6 +200,16 @@ def test_the_reader_of_mlcommons_validates_and_reads_croissant(out, request):
     python = croissant_reader(request.config.cache)
     done = subprocess.run([python, "-c", CROISSANT, out], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    names, stars = map(json.loads, done.stdout.splitlines()[-2:])
+    names, stars, structures = map(json.loads, done.stdout.splitlines()[-3:])
     assert names == sorted(EXPECTED_JSON)
     assert stars == sorted(row["stars"] or 0 for row in EXPECTED_JSON.values())
+    for name, row in EXPECTED_JSON.items():
+        metadata = row["metadata"] or {"subset": None, "quality": {"mean": None}}
+        assert structures[name] == [
+            {"documents/metadata/subset": metadata["subset"]},
+            {"documents/metadata/quality/mean": metadata["quality"]["mean"]},
+            [
+                {f"documents/attributes/{key}": value for key, value in each.items()}
+                for each in row["attributes"] or [{"name": None, "spans": None}]
+            ],
+        ]
