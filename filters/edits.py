@@ -37,6 +37,15 @@ def removals(spans: Iterable[tuple[int, int]]) -> tuple[Edit, ...]:
     return tuple(Edit(start, end) for start, end in merged)
 
 
+def replacements(edits: Iterable[Edit]) -> Iterator[tuple[int, int]]:
+    """Yield where the replacements of edits lie in the edited text."""
+    shift = 0
+    for edit in edits:
+        start = edit.start + shift
+        yield start, start + len(edit.replacement)
+        shift += len(edit.replacement) - (edit.end - edit.start)
+
+
 def keeping(text: str, spans: Iterable[tuple[int, int]], separator: str) -> Iterator[Edit]:
     """Yield edits that leave `spans` of a text, which are in order, with `separator` between them and nothing around.
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, ClassVar
 
 from thresher.core import Edit
-from thresher.filters.edits import apply, compose
+from thresher.filters.edits import apply, compose, replacements
 from thresher.filters.signals.account_keys import account_keys
 from thresher.filters.signals.personal_data import (
     Occurrence,
@@ -22,8 +22,8 @@ from thresher.filters.signals.personal_data import (
 from thresher.filters.signals.pseudonyms import KINDS, key_id, replacement
 from thresher.filters.text import AnalyzedText, Finding
 
-PII_VERSION = 3
-"""Version of the patterns: a recipe holds it, because other patterns find other values."""
+PII_VERSION = 4
+"""Version of the patterns and of what is counted: a recipe holds it, because others find or count other values."""
 MAX_SEARCHES = 8
 """Searches of one text: a bound for texts that are made to need many."""
 _CLOSE_BEFORE = re.compile(r"(?:[\w+@/=:.#-]|\d\W{1,3})$")
@@ -62,14 +62,17 @@ class PiiMasking:
         A value that touches another one may be found only when the other one is replaced: so the text is searched again
         until nothing is found, which takes one more search at least if a value touches something. If `MAX_SEARCHES`
         searches suffice, masking the masked text changes nothing. If more values touch one another in a row, some may
-        remain.
+        remain. What a later search finds together with a replacement is one with a value that was replaced before, so
+        it is counted once: `://a:.x@firma.de` has an e-mail address, which looks like a password when it is masked.
         """
         counts = dict.fromkeys((f"pii_{kind}s" for kind in self.kinds), 0.0)
         current, edits = text.known, tuple[Edit, ...]()
         for _ in range(MAX_SEARCHES):
             found = self.occurrences(current)
+            replaced = list(replacements(edits))
             for occurrence in found:
-                counts[f"pii_{occurrence.kind}s"] += 1
+                if not any(start < occurrence.end and occurrence.start < end for start, end in replaced):
+                    counts[f"pii_{occurrence.kind}s"] += 1
             masked = tuple(
                 Edit(each.start, each.end, replacement(each.kind, each.value, self.key)) for each in found
             )

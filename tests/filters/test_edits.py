@@ -53,6 +53,14 @@ def test_composed_edits_are_in_order_and_none_touches_another(case):
     assert all(a.end < b.start for a, b in pairwise(composed))
 
 
+@given(texts_with_two_lists())
+def test_replacements_are_found_in_the_edited_text(case):
+    text, first, _ = case
+    edited = edits.apply(text, first)
+    found = [edited[start:end] for start, end in edits.replacements(first)]
+    assert found == [edit.replacement for edit in first]
+
+
 def test_composed_edits_stay_small():
     first = (Edit(10, 20), Edit(500, 510, "mail@example.org"))
     assert edits.compose(first, (Edit(600, 700),)) == (*first, Edit(604, 704))

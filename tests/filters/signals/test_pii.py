@@ -182,3 +182,9 @@ def test_a_value_that_touches_another_one_is_masked_too():
     assert masked(f"{token}+49 30 901820") == "[removed key]+999 000 000 000"
     finding = PiiMasking()(analyzed(f"{token}+49 30 901820"))
     assert (finding.measurements["pii_keys"], finding.measurements["pii_phones"]) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("key", [b"", KEY])
+def test_a_value_that_looks_like_part_of_another_one_when_it_is_masked_counts_once(key: bytes):
+    finding = PiiMasking(key=key)(analyzed("ftp://a:.x@firma.de and jane@firma.de"))
+    assert {name: count for name, count in finding.measurements.items() if count} == {"pii_emails": 2.0}
