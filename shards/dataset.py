@@ -85,7 +85,9 @@ class Dataset:
     tokenized documents.
     """
     contents: Mapping[str, Mapping[str, Count]] = field(default_factory=dict)
-    """Documents by `language` and by `license`, as often as they occur; the rarest ones together as `(others)`."""
+    """Documents by `language` and by `license`, as often as they occur; the rarest ones together as `(others)`. If the
+    tokenizer has special tokens, also by the first name of one in a text (`special_token`), empty for none.
+    """
 
     @property
     def documents(self) -> int:
@@ -101,6 +103,12 @@ class Dataset:
     def text_bytes(self) -> int | None:
         """UTF-8 bytes of the texts in a dataset without tokens; None in others, and if the texts were left out."""
         return count_text_bytes(self.shards)
+
+    @property
+    def special_token_texts(self) -> int | None:
+        """Number of documents whose text has the name of a special token; None if there is no special token."""
+        found = self.contents.get("special_token")
+        return None if found is None else sum(count for name, count in found.items() if name)
 
     @property
     def rows(self) -> Mapping[str, Mapping[str, int]]:

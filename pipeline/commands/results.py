@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 INCOMPLETE = 3
 """Exit code if the crawl is drained and some of its pages failed. Restic ends so if it could not read some files."""
 REFUSED_SHOWN = 10
+MAX_SPECIAL_NAMES = 5
+"""Names of special tokens that a line has, the most frequent ones."""
 
 
 def seed_line(seeded: SeedSummary, crawl: str) -> str:
@@ -51,6 +53,11 @@ def dataset_body(out: str, dataset: Dataset) -> dict[str, Any]:
         "tokens": dataset.tokens,
         **({} if dataset.text_bytes is None else {"text_bytes": dataset.text_bytes}),
         "rows": dataset.rows,
+        **(
+            {}
+            if dataset.special_token_texts is None
+            else {"special_token_texts": dataset.special_token_texts}
+        ),
         **({"mix": list(dataset.mix)} if dataset.mix else {}),
         **packing_body(dataset.recipe, dataset.shards),
     }
@@ -70,9 +77,23 @@ def dataset_line(out: str, dataset: Dataset) -> str:
     if losses := packing_losses(dataset.recipe, dataset.shards):
         lines.append(loss_line(losses))
         lines.append(rows_line(dataset.rows))
+    if dataset.special_token_texts:
+        lines.append(special_line(dataset))
     total = sum(source["realised"] for source in dataset.mix)
     lines += [mix_line(RealisedSource(**each), total, dataset.recipe["mix"]["by"]) for each in dataset.mix]
     return "\n".join(lines)
+
+
+def special_line(dataset: Dataset) -> str:
+    """Return the line about documents that have the name of a special token, for people."""
+    found = sorted(dataset.contents["special_token"].items(), key=lambda item: (-item[1], item[0]))
+    names = [name for name, _ in found if name]
+    more = ", ..." if len(names) > MAX_SPECIAL_NAMES else ""
+    became = "ids of these tokens" if dataset.recipe["tokenizer"].get("special_tokens") == "ids" else "text"
+    return (
+        f"{dataset.special_token_texts:,} documents have the name of a special token in their text "
+        f"({', '.join(names[:MAX_SPECIAL_NAMES])}{more}), which became {became}"
+    )
 
 
 def end_crawl(crawled: CrawlSummary) -> None:

@@ -42,6 +42,7 @@ from thresher.shards.croissant import CROISSANT_NAME, FORMATS_READ, croissant
 from thresher.shards.dataset import Dataset, ShardFile, SideFile
 from thresher.shards.formats.registry import FORMATS
 from thresher.shards.formats.shard_rows import schema_body
+from thresher.shards.special_tokens import special_tokens
 from thresher.storage.manifest import Manifest, seal
 from thresher.storage.store import Store
 
@@ -73,7 +74,7 @@ class Shards:
     mix: tuple[Mapping[str, Any], ...]
     """What each source of a mix has: the fields of `shards.mix.RealisedSource`."""
     contents: Mapping[str, Mapping[str, int]]
-    """Documents by language and licence (`shards.dataset.Dataset.contents`)."""
+    """Documents by language, licence and special token (`shards.dataset.Dataset.contents`)."""
     summary: run_step.StepSummary
 
 
@@ -228,6 +229,7 @@ def _make(
         tokenizer=plan.encoding,
         bos=plan.bos,
         eos=plan.eos,
+        special=() if plan.tokenizer is None else tuple(special_tokens(plan.tokenizer.json)),
         id_bytes=plan.id_bytes,
         groups=plan.groups,
         components=plan.components,

@@ -26,6 +26,7 @@ from thresher.pipeline.steps.shard_files import ShardParameters, line_name, shar
 from thresher.pipeline.steps.shard_specs import ShardSize, ShardSpec, order_of, shards_of
 from thresher.pipeline.steps.tokenizing import (
     COUNTED,
+    NAMED_SPECIAL,
     TOKENIZER,
     Encoding,
     ExportPart,
@@ -82,6 +83,8 @@ class ShardingPlan:
     """None for rows without token ids."""
     bos: int | None
     eos: int | None
+    special: tuple[str, ...]
+    """Names of the tokenizer's special tokens."""
     id_bytes: int
     groups: tuple[DocumentGroup, ...]
     components: tuple[str, ...]
@@ -184,7 +187,7 @@ def make_shards(plan: ShardingPlan, choice: Choice) -> MadeShards:
     stages = choice.stages
     plan = replace(plan, order=choice.order)
     layouts = _layouts(plan)
-    tokenize = Step(name="tokenize", version=3, recipe=plan.recipe)
+    tokenize = Step(name="tokenize", version=4, recipe=plan.recipe)
     pieces = [
         _tokenize_part(plan, group, layouts, mix, fast=choice.fast)
         for group, mix in zip(plan.groups, choice.mixes, strict=True)
@@ -220,6 +223,8 @@ def make_shards(plan: ShardingPlan, choice: Choice) -> MadeShards:
 def _contents(counts: Sequence[Mapping[str, int]]) -> Mapping[str, Mapping[str, int]]:
     """Return the documents by the values of each counted column, given what the workers counted."""
     found: dict[str, Counter[str]] = {name: Counter() for name in COUNTED}
+    if any(key.startswith(f"{NAMED_SPECIAL}=") for each in counts for key in each):
+        found[NAMED_SPECIAL] = Counter()
     for each in counts:
         for key, count in each.items():
             name, equals, value = key.partition("=")
@@ -278,6 +283,7 @@ def _tokenize_part(
             layouts=layouts,
             mix=mix,
             named=named,
+            special=plan.special,
         ),
         reads=(*_tokenizer_read(plan), *(each.name for each in mixed if each is not None)),
         writes=tuple(f"runs/{layout.order}/0/{group.name}.parquet" for layout in layouts),

@@ -6,6 +6,8 @@
 3. Memory is bounded by the texts of the group and its longest document.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, cast
@@ -40,6 +42,8 @@ TOKENIZER = "tokenizer.json"
 ENCODE_ROWS = 1024
 COUNTED = ("language", "license")
 """Columns whose values are counted for the cards."""
+NAMED_SPECIAL = "special_token"
+"""Counted beside them, for tokenizers that have special tokens."""
 MAX_VALUES = 200
 """Values of a counted column that a group counts apart. Licences are texts of strangers."""
 COLUMNS = (*EXACT_REFERENCE.names, "text", *COUNTED)
@@ -136,6 +140,8 @@ class TokenizeParameters(NamedTuple):
     """None if every document occurs once."""
     named: NamedColumns
     """The columns that the user named for the rows."""
+    special: tuple[str, ...]
+    """Names of the tokenizer's special tokens."""
 
 
 class _Rows(NamedTuple):
@@ -181,6 +187,7 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
         outputs.append(store.write(name, int(chosen.sum()), write))
     used = np.logical_or.reduce(wanted)
     counts = contents_of(documents, index[rows.documents[used]])
+    counts |= special_names_of(documents["text"], index[rows.documents[used]], task.special)
     counts |= _sizes(table, chosen_columns.names, index[rows.documents[used]], rows.components[used])
     return PartOutputs(counts=counts, outputs=tuple(outputs))
 
@@ -306,6 +313,24 @@ def contents_of(documents: pa.Table, rows: IntArray) -> dict[str, int]:
         if rest := sum(count for _, count in ordered[MAX_VALUES:]):
             found[f"{name}={OTHERS}"] = rest
     return found
+
+
+def special_names_of(texts: "pa.ChunkedArray[Any]", rows: IntArray, special: Sequence[str]) -> dict[str, int]:
+    """Return how many rows have a text with the name of a special token, by the first one in it, and how many have
+    none, as `special_token=name`; nothing if the tokenizer has no special token.
+    """
+    if not special:
+        return {}
+    # Of two names that begin alike, the longer one is found.
+    pattern = "|".join(map(re.escape, sorted(special, reverse=True)))
+    found = pc.match_substring_regex(texts, pattern)
+    often = np.bincount(rows, minlength=len(found))
+    has_name = found.to_numpy()
+    counts = Counter({"": int(often[~has_name].sum())})
+    names = pc.struct_field(pc.extract_regex(texts.filter(found), f"(?P<name>{pattern})"), "name")
+    for name, count in zip(names.to_pylist(), often[has_name].tolist(), strict=True):
+        counts[name] += count
+    return {f"{NAMED_SPECIAL}={name}": count for name, count in counts.items() if count or not name}
 
 
 def _sizes(

@@ -25,6 +25,7 @@ from tests.pipeline.steps.made_exports import (  # noqa: F401 - fixtures are imp
 )
 from thresher.core import InputError
 from thresher.pipeline.commands.exports.export_commands import ShardFormat
+from thresher.pipeline.commands.results import dataset_body, dataset_line
 from thresher.pipeline.engine.working_stages import WorkingStages
 from thresher.pipeline.integrity.export_audit import repair_dataset, verify_dataset
 from thresher.pipeline.reports.mix_plot import check_plot, draw_mix
@@ -237,7 +238,20 @@ def test_the_name_of_a_special_token_in_a_text_is_text_unless_asked_otherwise(
     found = [258 in row["input_ids"] for row in parquet_rows(out) if "words" in row["text"]]
     assert len(found) == KEPT - 1
     assert set(found) == {special_tokens == "ids"}
-    assert dataset_of(out).recipe["tokenizer"]["special_tokens"] == special_tokens
+    dataset = dataset_of(out)
+    assert dataset.recipe["tokenizer"]["special_tokens"] == special_tokens
+    assert dataset.contents["special_token"] == {"": 1, "words": KEPT - 1}
+    assert dataset_body("out", dataset)["special_token_texts"] == KEPT - 1
+    became = {"text": "text", "ids": "ids of these tokens"}[special_tokens]
+    line = (
+        f"{KEPT - 1} documents have the name of a special token in their text (words), which became {became}"
+    )
+    assert line in dataset_line("out", dataset).splitlines()
+
+
+def test_without_special_tokens_no_name_of_one_is_counted(exported):
+    dataset = dataset_of(exported())
+    assert (dataset.special_token_texts, "special_token" in dataset.contents) == (None, False)
 
 
 @pytest.mark.parametrize("wanted", ["[MISSING]", "258", "-1", ""])
