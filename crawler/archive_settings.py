@@ -30,6 +30,10 @@ class ArchiveSettings:
             "true also archives what pages need to look as they do: styles, scripts, images, fonts, frames, media"
         ),
     ] = False
+    revisits: Annotated[
+        Literal["crawl", "project"],
+        Key('or "project": a part of a page that another crawl has archived is not archived again'),
+    ] = "crawl"
     compression: Annotated[
         Compression, Key('of archive files; or "zstd": smaller, but few tools read it yet')
     ] = "gzip"

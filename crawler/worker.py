@@ -99,6 +99,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         label=config.archive.warc_label,
         about=config.warcinfo,
         has_parts=config.archive.requisites or config.rendering.renders,
+        refers_elsewhere=config.archive.revisits == "project",
         compression=config.archive.compression,
         before_sync=log.commit,
     )

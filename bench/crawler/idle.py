@@ -96,12 +96,12 @@ def counted() -> Iterator[Counter[str]]:
         Frontier.lease, Frontier.postpone_all, Frontier.settle = lease, postpone_all, settle  # type: ignore[method-assign]
 
 
-async def seed(address: str, urls: list[str]) -> None:
+async def seed(address: str, urls: list[str], crawl: str = CRAWL) -> None:
     """Add the seeds."""
     link = await connect(address)
     try:
         settings = CrawlSettings(contact="mailto:bench@example.org", min_delay_ms=0, min_ip_delay_ms=0)
-        frontier = await Frontier(link, CRAWL).open(settings)
+        frontier = await Frontier(link, crawl).open(settings)
         pages = [canonicalize(url) for url in urls]
         await frontier.add([Discovery(url=url, scope=Scope.of("host", url)) for url in pages])
     finally:

@@ -1,10 +1,14 @@
 """What requisites cost a plain crawl: CPU, requests and archived bytes a page, with and without them.
 
 usage: python bench/crawler/requisites.py --seed URL [--seed URL ...] [--pages N] [--repeat N]
+       python bench/crawler/requisites.py --seed URL [--seed URL ...] --weekly N [--pages N]
 
 The sites must be up, for example by `python bench/crawler/sites.py --dir DIR python-django-doc postgresql-doc-15`. Both
 crawls fetch the same number of pages of the same sites, without delays, one after the other, as often as --repeat says;
 each figure is the median. CPU is that of the worker's process, without the frontier's server. Prints one JSON line.
+
+With --weekly, N crawls with requisites follow each other in one project, with `crawler.revisits` either way, and the
+figures are those of each crawl. The sites should be small enough to be crawled whole, so that all fetch the same pages.
 """
 
 import argparse
@@ -40,7 +44,11 @@ def main() -> None:
     parser.add_argument("--seed", action="append", required=True)
     parser.add_argument("--pages", type=int, default=400)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--weekly", type=int, default=0)
     args = parser.parse_args()
+    if args.weekly:
+        print(json.dumps({"bench": "weekly", **weekly(args.seed, args.pages, args.weekly)}))
+        return
     found = {
         name: [crawl(args.seed, args.pages, requisites=is_on) for _ in range(args.repeat)]
         for name, is_on in (("without", False), ("with", True))
@@ -52,11 +60,32 @@ def main() -> None:
     print(json.dumps({"bench": "requisites", "pages": args.pages, **line}))
 
 
+def weekly(seeds: list[str], pages: int, crawls: int) -> dict[str, list[dict[str, float]]]:
+    """Return the figures of crawls that follow each other, for each value of the setting."""
+    found = {}
+    for name, settings in (
+        ("crawl", ArchiveSettings(requisites=True)),
+        ("project", ArchiveSettings(requisites=True, revisits="project")),
+    ):
+        with tempfile.TemporaryDirectory() as data:
+            found[name] = [
+                archive(f"week-{number}", Path(data), seeds, pages, settings) for number in range(crawls)
+            ]
+    return found
+
+
 def crawl(seeds: list[str], pages: int, *, requisites: bool) -> dict[str, float]:
     """Return the figures of one crawl, a page."""
+    with tempfile.TemporaryDirectory() as data:
+        return archive("idle", Path(data), seeds, pages, ArchiveSettings(requisites=requisites))
+
+
+def archive(
+    name: str, data: Path, seeds: list[str], pages: int, settings: ArchiveSettings
+) -> dict[str, float]:
+    """Crawl into a storage, and return the figures, a page."""
     with tempfile.TemporaryDirectory() as directory, embedded_server(Path(directory) / "redis") as address:
-        name, data = "idle", Path(directory) / "data"
-        asyncio.run(seed(address, seeds))
+        asyncio.run(seed(address, seeds, name))
         begun = time.process_time()
         run_worker(
             WorkerConfig(
@@ -66,17 +95,16 @@ def crawl(seeds: list[str], pages: int, *, requisites: bool) -> dict[str, float]
                 store=DirectoryStore(data),
                 wire=WireSettings(allow_networks=("127.0.0.0/8",)),
                 scheduling=SchedulingSettings(max_pages=pages),
-                archive=ArchiveSettings(requisites=requisites),
+                archive=settings,
             )
         )
         cpu_s = time.process_time() - begun
         fetched = asyncio.run(stats(address, name)).outcomes["fetched"]
-        files = list((data / "warc" / name).glob("*.warc.gz"))
-        size = sum(path.stat().st_size for path in files)
-        requests = sum(exchanges(path) for path in files)
+    files = list((data / "warc" / name).glob("*.warc.gz"))
+    size = sum(path.stat().st_size for path in files)
     return {
         "cpu_ms": 1000 * cpu_s / fetched,
-        "requests": requests / fetched,
+        "requests": sum(exchanges(path) for path in files) / fetched,
         "kilobytes": size / 1000 / fetched,
     }
 

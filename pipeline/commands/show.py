@@ -99,6 +99,8 @@ def _capture(capture: CaptureHistory, url: str) -> Iterator[str]:
     )
     address = f" as {row.url}" if row.url != url else ""
     yield f"{moment} captured {row.status or '-'} {row.mime} in {row.filename} at {row.offset}{address}"
+    if row.original_file:
+        yield f"  its payload lies in {row.original_file}, as another crawl archived it"
     if judged is None:
         yield "  not processed"
         return

@@ -30,7 +30,7 @@ from thresher.crawler.reading.outcome import GONE_STATUSES, REDIRECT_STATUSES
 from thresher.frontier import AddResult, Discovery, HostSwitch, InvalidUrl, Outcome, Scope, canonicalize
 from thresher.frontier.link.connect import connect
 from thresher.frontier.page_key import page_key
-from thresher.frontier.request_state import RequestState
+from thresher.frontier.request_state import EMPTY_STATE, RequestState
 from thresher.frontier.urls.scope import ScopeKind, registered_domain
 from thresher.pipeline.crawls import yields
 from thresher.pipeline.open_crawl import open_seeded_crawl
@@ -186,7 +186,11 @@ def _timestamp(seconds: float) -> str:
 
 
 def request_state_of(row: CdxjRow) -> RequestState:
-    """Return the validators of a capture; if the capture is a revisit, those of the original capture."""
+    """Return the validators of a capture; if the capture is a revisit, those of the original capture. A page refers to
+    no record of another crawl: then there are none.
+    """
+    if row.original_file:
+        return EMPTY_STATE
     return RequestState(
         etag=row.etag,
         last_modified=row.last_modified,

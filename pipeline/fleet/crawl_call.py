@@ -32,7 +32,7 @@ WRITTEN = {
     "wire": ("max_body", "timeout", "verify_tls", "cookies"),
     "reading": ("sitemaps", "obey"),
     "rendering": ("render", "behaviours", "screenshot"),
-    "archive": ("archive", "requisites", "compression", "warc_bytes", "warc_age"),
+    "archive": ("archive", "requisites", "revisits", "compression", "warc_bytes", "warc_age"),
 }
 """The keys of `[crawler]` that the first record of an archive file has, by their owner. A setting is named here or it
 is not written, so none that holds a password, a login or a host of the user's network gets into an archive.

@@ -15,7 +15,7 @@ from fastwarc.warc import ArchiveIterator
 
 from thresher.core import CorruptData, InputError
 from thresher.pipeline.integrity.revisit_references import RevisitReferences
-from thresher.storage.archive.open_files import archive_outputs
+from thresher.storage.archive.open_files import archive_outputs, is_crawled
 from thresher.storage.inputs.origin import PASSED_OVER
 from thresher.storage.manifest import Manifest, Output
 from thresher.storage.store import Store
@@ -44,7 +44,7 @@ def audit_archive(store: Store, manifest: Manifest, references: RevisitReference
 def _records(
     store: Store, warc: Output, index: Output, manifest: Manifest, references: RevisitReferences
 ) -> Iterator[str]:
-    is_own = "ingested" not in manifest.recipe
+    is_own = is_crawled(manifest)
     counts: Counter[str] = Counter()
     damaged: list[str] = []
     broken: list[str] = []

@@ -25,7 +25,7 @@ from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersPars
 
 from thresher.core import InputError
 from thresher.pipeline.integrity.findings import CrossCheck
-from thresher.storage.archive.open_files import archive_outputs
+from thresher.storage.archive.open_files import archive_outputs, is_crawled
 from thresher.storage.inputs.origin import PASSED_OVER
 from thresher.storage.manifest import Manifest
 from thresher.storage.store import Store
@@ -97,7 +97,7 @@ def cross_check_archive(store: Store, manifest: Manifest) -> CrossCheck:
         named.append(
             (f"{warc.name}: warcio counts {_format_counts(counts)}; {_format_counts(sealed)} were sealed", "")
         )
-    is_own = "ingested" not in manifest.recipe
+    is_own = is_crawled(manifest)
     damage = [line for line, why in named if is_own and not why]
     differences = [f"{line} ({why})" if why else line for line, why in named if not is_own or why]
     return CrossCheck(damage=_shortened(warc.name, damage), differences=_shortened(warc.name, differences))

@@ -11,6 +11,7 @@
 4. The same storage gives the same bytes. Memory holds the largest record, the index of one WARC file, the ids of all
    sitemaps, and the keys of `MAX_ICONS` icons.
 5. With a limit of bytes, WARC files go into the next WACZ when one is full (`wacz_split`).
+6. The records of other crawls to which revisits refer come last (`wacz_originals`). They are no pages.
 """
 
 import hashlib
@@ -29,6 +30,14 @@ from thresher.core import CorruptData, InputError, Unavailable
 from thresher.pipeline.terminal.progress import Progress
 from thresher.pipeline.wacz.page_texts import PageTexts
 from thresher.pipeline.wacz.wacz_index import read_rows, write_needs, write_run
+from thresher.pipeline.wacz.wacz_originals import (
+    GZIP_SUFFIX,
+    MAX_RECORD_BYTES,
+    copy_originals,
+    originals_name,
+    references,
+    write_references,
+)
 from thresher.pipeline.wacz.wacz_pages import MAX_TITLE_CHARACTERS, ListedPage, ListedPages, iso_moment
 from thresher.pipeline.wacz.wacz_part import FACTS_BYTES, NAME_BYTES, NO_RANK, WaczFile, WaczPart
 from thresher.pipeline.wacz.wacz_split import (
@@ -39,7 +48,7 @@ from thresher.pipeline.wacz.wacz_split import (
     required_parts,
     requires,
 )
-from thresher.storage.archive.open_files import archive_outputs
+from thresher.storage.archive.open_files import archive_outputs, is_crawled
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.manifest import Output, manifests, stored_digest
 from thresher.storage.store import Store
@@ -51,8 +60,6 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
 CHUNK_BYTES = 1 << 20
-MAX_RECORD_BYTES = 1 << 30
-"""Maximum size of a record that is recompressed, because memory holds it."""
 WARC_SUFFIX = re.compile(r"\.warc(?:\.\w+)?$", re.ASCII)
 
 
@@ -80,6 +87,10 @@ class WaczSummary:
     pages: int
     texts: int
     """Number of pages with a text."""
+    originals: int
+    """Number of records of other crawls, with payloads of this one's revisits."""
+    missing_originals: int
+    """Number of such records that are not archived any more."""
     bytes: int
 
 
@@ -104,7 +115,10 @@ def export_wacz(
     `CorruptData` if an archive file is not as it was sealed. An existing `out` stays then; one that is no WACZ or list
     of them always stays.
     """
-    sealed = [archive_outputs(manifest.outputs) for manifest in manifests(store, "archive", source)]
+    sealed = [
+        (*archive_outputs(manifest.outputs), is_crawled(manifest))
+        for manifest in manifests(store, "archive", source)
+    ]
     if not sealed:
         raise InputError(
             f"{source}: nothing is archived under that name; give the name of a crawl or an ingest"
@@ -116,7 +130,7 @@ def export_wacz(
     if out.exists() and not _is_made_by_an_export(out, is_list=options.max_bytes is not None):
         raise InputError(f"{out}: this was no export before, and is not replaced; give another file")
     described = FACTS_BYTES + MAX_PARTS * (NAME_BYTES + len(json.dumps(out.stem)))
-    for warc, _ in sealed:
+    for warc, _, _ in sealed:
         if options.max_bytes and _is_gzip(warc.name):
             _require_fit(warc.name, described + warc.bytes, options.max_bytes)
     key = None
@@ -128,9 +142,9 @@ def export_wacz(
     try:
         with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as directory, ExitStack() as life:
             export = _Export(store, source, options.max_bytes, described, Path(directory), life)
-            for warc, index in sealed:
+            for warc, index, may_refer_elsewhere in sealed:
                 progress.advance(warc.name)
-                export.add(warc, index)
+                export.add(warc, index, may_refer_elsewhere=may_refer_elsewhere)
             summary = export.finish(out, title or source, key)
     except OSError as error:
         raise Unavailable(
@@ -159,20 +173,51 @@ class _Export:
         """The keys of the icons that pages name, and whether they are archived."""
         self._parts = [self._new_part(1)]
         self._archives = self._recompressed = self._records = self._pages = self._texts = 0
+        self._references: list[Path] = []
+        self._originals = self._missing = 0
         self._latest = ""
 
-    def add(self, warc: Output, index: Output) -> None:
-        """Add a WARC file to the last part, or to the next if that is full."""
-        with self._file(warc, index) as file:
-            if self._max_bytes and self._parts[-1].bytes + file.bytes > self._max_bytes:
-                _require_fit(warc.name, self._described + file.bytes, self._max_bytes)
-                self._parts[-1].add_index(self._icons)
-                self._parts.append(self._new_part(len(self._parts) + 1))
-            self._parts[-1].add(file)
+    def add(self, warc: Output, index: Output, *, may_refer_elsewhere: bool) -> None:
+        """Add a WARC file."""
+        rows = read_rows(self._store, index)
+        references = self._directory / f"references-{self._archives}"
+        if may_refer_elsewhere and write_references(references, rows):
+            self._references.append(references)
+        with self._file(warc, rows) as file:
+            self._add(file, warc.name)
         self._archives += 1
+
+    def _add(self, file: WaczFile, name: str) -> None:
+        """Add a file to the last part, or to the next if that is full."""
+        if self._max_bytes and self._parts[-1].bytes + file.bytes > self._max_bytes:
+            _require_fit(name, self._described + file.bytes, self._max_bytes)
+            self._parts[-1].add_index(self._icons)
+            self._parts.append(self._new_part(len(self._parts) + 1))
+        self._parts[-1].add(file)
+
+    def _add_originals(self, name: str, ids: set[str]) -> None:
+        """Add the records of these ids, which lie in an archive file of another crawl."""
+        copy, run, pages, needs = (self._directory / kind for kind in ("originals", "run", "pages", "needs"))
+        rows, moved = copy_originals(self._store, name, ids, copy)
+        self._missing += len(ids) - len(rows)
+        if rows:
+            self._records += write_run(run, rows, originals_name(name), moved)
+            pages.touch()
+            needs.touch()
+            file = WaczFile(
+                name=originals_name(name),
+                warc=copy,
+                run=run,
+                pages=pages,
+                needs=needs if self._max_bytes else None,
+            )
+            self._add(file, name)
+            self._originals += len(rows)
 
     def finish(self, out: Path, title: str, key: "EllipticCurvePrivateKey | None") -> WaczSummary:
         """Complete all parts, and give them their names."""
+        for name, ids in references(self._references, self._directory):
+            self._add_originals(name, ids)
         self._parts[-1].add_index(self._icons)
         software, created = f"thresher {version('thresher')}", iso_moment(self._latest)
         facts = {"title": title, "software": software, "created": created}
@@ -207,6 +252,8 @@ class _Export:
             records=self._records,
             pages=self._pages,
             texts=self._texts,
+            originals=self._originals,
+            missing_originals=self._missing,
             bytes=size,
         )
 
@@ -219,11 +266,10 @@ class _Export:
         )
 
     @contextmanager
-    def _file(self, warc: Output, index: Output) -> Iterator[WaczFile]:
+    def _file(self, warc: Output, rows: list[CdxjRow]) -> Iterator[WaczFile]:
         """Yield what a WACZ holds of a WARC file. Local copies are deleted with the context."""
         name, gzipped = _archive_name(warc.name), self._directory / "gzipped"
         run, pages, needs = (self._directory / kind for kind in ("run", "pages", "needs"))
-        rows = read_rows(self._store, index)
         moved: dict[int, tuple[int, int]] | None = None
         with _local(self._store, warc, self._directory) as path, path.open("rb") as file:
             if not _is_gzip(warc.name):
@@ -288,7 +334,7 @@ def _is_made_by_an_export(out: Path, *, is_list: bool) -> bool:
 
 
 def _is_gzip(name: str) -> bool:
-    return name.endswith(".warc.gz")
+    return name.endswith(GZIP_SUFFIX)
 
 
 def _archive_name(name: str) -> str:

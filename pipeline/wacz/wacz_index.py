@@ -38,7 +38,7 @@ def write_run(
     """
     lines = []
     for row in rows:
-        if not _is_indexed(row):
+        if not is_shown(row):
             continue
         offset, length = (row.offset, row.length) if moved is None else moved[row.offset]
         lines.append(
@@ -48,7 +48,8 @@ def write_run(
     return len(lines)
 
 
-def _is_indexed(row: cdxj.CdxjRow) -> bool:
+def is_shown(row: cdxj.CdxjRow) -> bool:
+    """Return whether a WACZ indexes a record, so that players show it."""
     return row.mime != REVISIT_MIME or row.status != NOT_MODIFIED
 
 
@@ -57,7 +58,7 @@ def write_needs(path: Path, rows: Iterable[cdxj.CdxjRow]) -> None:
     keys = {
         f"{cdxj.surt_key(row.original_url)} {cdxj.timestamp(row.original_date_ms)}\n"
         for row in rows
-        if row.original_url and _is_indexed(row)
+        if row.original_url and is_shown(row)
     }
     path.write_text("".join(sorted(keys)), encoding="ascii")
 

@@ -37,10 +37,10 @@ class WaczFile:
     """Its pages, as `ListedPage.write` writes them."""
     needs: Path | None
     """The records that its revisits refer to; None if nobody asks."""
-    main_page: str
-    rank: int
+    main_page: str = ""
+    rank: int = NO_RANK
     """Of the main page."""
-    has_text: bool
+    has_text: bool = False
 
     @property
     def bytes(self) -> int:

@@ -4,7 +4,8 @@
    a response in the archive is never without them. A capture that is dropped leaves only a metadata record.
 2. After `commit()` everything appended before is durable, whatever happens to the writer or the machine.
 3. A payload that this writer has committed before, or that lies in a recently sealed file of the crawl, is not written
-   again: a revisit record refers to it (`storage.archive.written_payloads`).
+   again: a revisit record refers to it (`storage.archive.written_payloads`). That of a part of a page may lie in a
+   sealed file of another crawl (`refers_elsewhere`).
 4. `storage.warc.validator` checks every member before it is appended, so nothing that is no WARC enters a file.
 5. `recover_archives` seals what a dead writer left. A file that is being written is locked if the store is a directory.
 """
@@ -26,7 +27,11 @@ from thresher.storage.archive.open_files import (
     publish_archive,
     writer_and_serial,
 )
-from thresher.storage.archive.recent_payloads import load_recent_payloads, may_be_document
+from thresher.storage.archive.recent_payloads import (
+    load_other_crawls,
+    load_recent_payloads,
+    may_be_document,
+)
 from thresher.storage.archive.recovery import RecoveredFile, RecoveredRecord, recover_archives
 from thresher.storage.archive.written_payloads import LIMIT, WrittenPayloads
 from thresher.storage.manifest import Manifest
@@ -114,11 +119,13 @@ class ArchiveWriter:
         label: str = "",
         about: Mapping[str, str] = NOTHING,
         has_parts: bool = False,
+        refers_elsewhere: bool = False,
         before_sync: Callable[[], None] | None = None,
     ) -> None:
         """`label` stands in the name of each file, its `{timestamp}` replaced by when the file was begun (14 digits).
         `about` has more fields of the warcinfo record of each file. `has_parts` says that the crawl archives parts of
-        pages: then no page is a revisit of a record of an earlier life that may be one.
+        pages: then no page is a revisit of a record of an earlier life that may be one. With `refers_elsewhere` such a
+        part may be a revisit of a record of another crawl.
 
         `before_sync` is called before anything appended may reach the disk; it makes durable what must be durable no
         later than that. Raise `Conflict` if the writer left a file open in an earlier life.
@@ -146,6 +153,8 @@ class ArchiveWriter:
         ]
         self._serial = max(serials, default=-1)
         load_recent_payloads(self._payloads, store, crawl, has_parts=has_parts)
+        if has_parts and refers_elsewhere:
+            load_other_crawls(self._payloads, store, crawl)
         self._open: OpenArchiveFile | None = None
         self._before = before_sync
         self.appended = 0
@@ -179,7 +188,7 @@ class ArchiveWriter:
         """
         digest, sha256 = payload_digest(capture), payload_sha256(capture)
         if revisit is None and not whole:
-            revisit = self._payloads.find(capture, digest, sha256)
+            revisit = self._payloads.find(capture, digest, sha256, may_be_elsewhere=bool(resource_type))
         request, response = capture_records(
             capture,
             record_id=record_id,

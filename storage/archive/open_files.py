@@ -60,6 +60,11 @@ def archive_outputs(outputs: Sequence[Output]) -> tuple[Output, Output]:
     return warc, index
 
 
+def is_crawled(manifest: Manifest) -> bool:
+    """Return whether a crawl wrote an archive part; if not, it was ingested."""
+    return "ingested" not in manifest.recipe
+
+
 class OpenFile(Protocol):
     """The bytes of an open file, for its writer."""
 

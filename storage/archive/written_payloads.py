@@ -32,30 +32,37 @@ class WrittenPayload(NamedTuple):
     record_id: UUID
     uri: str
     date_ms: int
+    file: str = ""
+    """The archive file with it, if another crawl wrote that."""
 
 
 class WrittenPayloads:
     """The payloads that were appended, and which of them are committed."""
 
-    __slots__ = ("_fresh", "_known", "_limit")
+    __slots__ = ("_files", "_fresh", "_known", "_limit")
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         self._known: dict[str, bytes] = {}  # the newest last
         self._fresh: dict[str, bytes] = {}
+        self._files = [""]
 
-    def find(self, capture: Capture, digest: str, sha256: str) -> Revisit | None:
+    def find(
+        self, capture: Capture, digest: str, sha256: str, *, may_be_elsewhere: bool = False
+    ) -> Revisit | None:
         """Return a revisit of the committed record with the payload of these digests; None if the payload must be
-        written.
+        written. Only with `may_be_elsewhere` it may be the record of another crawl.
         """
         if not _is_worth_it(capture):
             return None
         key = _key(capture, sha256)
-        known = self._known.pop(key, None)
+        known = self._known.get(key)
         if known is None:
             return None
-        self._known[key] = known
-        record_id, uri, date_ms = _unpacked(known)
+        record_id, uri, date_ms, file = _unpacked(known)
+        if file and not may_be_elsewhere:
+            return None
+        self._known[key] = self._known.pop(key)
         return Revisit(
             profile="identical-payload-digest",
             refers_to=record_id.urn,
@@ -63,6 +70,7 @@ class WrittenPayloads:
             date_ms=date_ms,
             digest=digest,
             sha256=sha256,
+            file=self._files[file],
         )
 
     def add(self, capture: Capture, sha256: str, record_id: UUID) -> None:
@@ -86,10 +94,17 @@ class WrittenPayloads:
         """Take these records as committed, as far as they fit. The most useful ones come first."""
         room = self._limit - len(self._known)
         recalled = {
-            f"{each.sha256} {each.encoding}": _packed(each.record_id, each.uri, each.date_ms)
+            f"{each.sha256} {each.encoding}": _packed(
+                each.record_id, each.uri, each.date_ms, self._number(each.file)
+            )
             for each in islice(records, max(room, 0))
         }
         self._known = {**dict(reversed(recalled.items())), **self._known}
+
+    def _number(self, file: str) -> int:
+        if file and file != self._files[-1]:
+            self._files.append(file)
+        return len(self._files) - 1 if file else 0
 
     @property
     def free(self) -> int:
@@ -107,14 +122,16 @@ def _is_worth_it(capture: Capture) -> bool:
     return capture.truncated is None and len(capture.payload) >= SMALLEST
 
 
-def _packed(record_id: UUID, uri: str, date_ms: int) -> bytes:
-    """Return one object of a third of the size of these three."""
-    return record_id.bytes + date_ms.to_bytes(8, "big") + uri.encode(errors="surrogatepass")
+def _packed(record_id: UUID, uri: str, date_ms: int, file: int = 0) -> bytes:
+    """Return one object of a third of the size of these four."""
+    numbers = date_ms.to_bytes(8, "big") + file.to_bytes(2, "big")
+    return record_id.bytes + numbers + uri.encode(errors="surrogatepass")
 
 
-def _unpacked(packed: bytes) -> tuple[UUID, str, int]:
-    uri = packed[24:].decode(errors="surrogatepass")
-    return UUID(bytes=packed[:16]), uri, int.from_bytes(packed[16:24], "big")
+def _unpacked(packed: bytes) -> tuple[UUID, str, int, int]:
+    uri = packed[26:].decode(errors="surrogatepass")
+    date_ms, file = int.from_bytes(packed[16:24], "big"), int.from_bytes(packed[24:26], "big")
+    return UUID(bytes=packed[:16]), uri, date_ms, file
 
 
 def _key(capture: Capture, sha256: str) -> str:

@@ -6,7 +6,8 @@ of the JSON are texts. `filename` is the name of the WARC file in the storage. A
 These keys are Thresher's own: `etag` and `last-modified`, with which a server can be asked only for changes; `sha256`,
 which alone says that two payloads are the same; `ms`, the milliseconds behind the timestamp; `id`, the WARC-Record-ID;
 `content-encoding`, without which a digest does not say what a payload is; and, of a revisit, `original-url`,
-`original-ms` and `original-id`, which name the record that it refers to.
+`original-ms` and `original-id`, which name the record that it refers to, and `original-file`, if another crawl wrote
+that record.
 """
 
 import gzip
@@ -37,6 +38,7 @@ MAX_VALIDATOR_LENGTH = 256
 NO_ENCODING = "\n"
 """Stands for a Content-Encoding that is longer. No header has this value."""
 _FIELD_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*+")
+ANY = re.compile("")
 EPOCH_TIMESTAMP = "19700101000000"
 _BARE = str.maketrans("", "", "-T:")
 INDEXED = frozenset({"response", REVISIT, "resource"})
@@ -78,6 +80,8 @@ class CdxjRow:
     """WARC-Refers-To-Date of a revisit."""
     original_id: str = ""
     """WARC-Refers-To of a revisit."""
+    original_file: str = ""
+    """The archive file with that record, if another crawl wrote it."""
 
     @property
     def date_ms(self) -> int:
@@ -125,6 +129,7 @@ def make_row(  # noqa: PLR0913 - one parameter per field of the row
         original_url=revisit.uri if revisit else "",
         original_date_ms=revisit.date_ms if revisit else 0,
         original_id=revisit.refers_to if revisit else "",
+        original_file=revisit.file if revisit else "",
     )
 
 
@@ -169,6 +174,8 @@ def format_line(row: CdxjRow) -> str:
         more += f', "original-id": {quoted(row.original_id)}'
     if row.original_url:
         more += f', "original-url": {quoted(row.original_url)}, "original-ms": "{row.original_date_ms}"'
+    if row.original_file:
+        more += f', "original-file": {quoted(row.original_file)}'
     return (
         f'{row.surt} {row.timestamp} {{"url": {quoted(row.url)}, "mime": {quoted(row.mime)}, '
         f'"status": "{row.status}", "digest": {quoted(row.digest)}, "length": "{row.length}", '
@@ -195,9 +202,9 @@ def write(path: Path, lines: IndexLines) -> None:
         file.write(packer.flush())
 
 
-def read(file: BinaryIO, *, name: str, sought: str = "") -> Iterator[CdxjRow]:
+def read(file: BinaryIO, *, name: str, sought: str = "", pattern: re.Pattern[str] = ANY) -> Iterator[CdxjRow]:
     """Yield the rows in the order of the file. With `sought`, which is in lower case, yield only the rows whose line
-    contains it in any case, which is much faster.
+    contains it in any case, and with `pattern` only those in whose line that is found: both are much faster.
 
     Raise `CorruptData`, which names the file and the first bad line, if the file is no CDXJ.
     """
@@ -205,7 +212,7 @@ def read(file: BinaryIO, *, name: str, sought: str = "") -> Iterator[CdxjRow]:
     try:
         with gzip.open(file, "rt", encoding="ascii", newline="\n") as lines:
             for text in lines:
-                if sought in text.lower() if sought else True:
+                if (not sought or sought in text.lower()) and (pattern is ANY or pattern.search(text)):
                     yield parse_line(text)
                 number += 1
     except (ValueError, KeyError, TypeError, EOFError, OSError, zlib.error) as error:
@@ -252,6 +259,7 @@ def parse_line(text: str) -> CdxjRow:
         record_id=found.get("id", ""),
         content_encoding=found.get("content-encoding", ""),
         original_id=found.get("original-id", ""),
+        original_file=found.get("original-file", ""),
     )
 
 

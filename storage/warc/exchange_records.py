@@ -48,6 +48,8 @@ PAYLOAD_SHA256 = "WARC-Payload-Digest-SHA256"
 """A field of Thresher: the standard has one WARC-Payload-Digest, and its readers expect SHA-1 there
 (docs/decisions/0036).
 """
+REFERS_TO_FILE = "WARC-Refers-To-Filename"
+"""A field that Heritrix proposed. Here it stands in a revisit of a record that another crawl wrote."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EPOCH_DATE = "1970-01-01T00:00:00.000Z"
 VISIBLE = re.compile(r"[!-;=?-~]*+")
@@ -306,6 +308,7 @@ def _revisit_fields(revisit: Revisit, capture: Capture, digest: str, sha256: str
         *([("WARC-Refers-To", f"<{revisit.refers_to}>")] if revisit.refers_to else []),
         ("WARC-Refers-To-Target-URI", target_uri(revisit.uri)),
         ("WARC-Refers-To-Date", warc_date(revisit.date_ms)),
+        *([(REFERS_TO_FILE, _one_line(revisit.file))] if revisit.file else []),
         # The standard requires it if a payload is left out (section 6.7.2).
         *_truncation("length" if same else capture.truncated),
         *([("WARC-Payload-Digest", known)] if known else []),

@@ -21,7 +21,7 @@ from thresher.core.standards.moment import parse_moment
 from thresher.storage.store import Store
 from thresher.storage.warc.dropped import DROPPED, WARC_FIELDS
 from thresher.storage.warc.dropped import decode as dropped
-from thresher.storage.warc.exchange_records import PAYLOAD_SHA256
+from thresher.storage.warc.exchange_records import PAYLOAD_SHA256, REFERS_TO_FILE
 from thresher.storage.warc.members import HEAD_END, LENGTH, NO_RECORD, PLAIN, Member, members
 from thresher.storage.warc.payload import TOO_LONG, decode_content, decode_transfer
 from thresher.storage.warc.revisit import REVISIT, Revisit, profile_of
@@ -268,6 +268,7 @@ def _revisit(head: HeaderMap) -> Revisit | None:
             date_ms=(parse_moment(date) - EPOCH) // timedelta(milliseconds=1),
             digest=_value(head, "WARC-Payload-Digest"),
             sha256=_value(head, PAYLOAD_SHA256),
+            file=_value(head, REFERS_TO_FILE),
         )
     except (InputError, ValueError, TypeError):
         return None

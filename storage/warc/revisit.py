@@ -36,6 +36,8 @@ class Revisit:
     """Its payload digest, if that is known."""
     sha256: str = ""
     """The SHA-256 of its payload, if that is known: only this says that two payloads are the same."""
+    file: str = ""
+    """The archive file with that record, by its name in the storage, if another crawl wrote it."""
 
     def __post_init__(self) -> None:
         if self.profile not in get_args(Profile):

@@ -41,19 +41,19 @@ def picture():
 class Site:
     """The archive of a crawl, in which each exchange is a second later than the one before."""
 
-    def __init__(self, root):
+    def __init__(self, root, crawl="main", **more):
         self.store = DirectoryStore(root)
-        self.made = ArchiveWriter(self.store, "main", writer="w", user_agent="t")
+        self.made = ArchiveWriter(self.store, crawl, writer="w", user_agent="t", **more)
         self.count = 0
         self.first = {}
 
-    def add(self, path, body, kind="text/html", status=200, headers=()):
+    def add(self, path, body, kind="text/html", status=200, headers=(), resource_type=""):
         self.count += 1
         one = capture(
             body, wire=f"{SITE}{path}", status=status, started_ms=STARTED_MS + self.count * 1000,
             headers=(("Content-Type", kind), *headers),
         )  # fmt: skip
-        self.made.append(one, UUID(int=self.count))
+        self.made.append(one, UUID(int=self.count), resource_type=resource_type)
         self.made.commit()
         self.first.setdefault(path, (one, UUID(int=self.count)))
 
@@ -114,11 +114,16 @@ def test_replaywebpage_shows_a_page_with_its_parts(opened, page):
     assert (shown.broken_images, shown.colour) == (0, GREEN)
 
 
-def test_pywb_gives_what_the_newest_visit_found(archived, request):
+def index_for_pywb(directory, crawls):
+    """Make the index of these crawls as the guide says, and the configuration of pywb."""
     (line,) = re.findall(r"^zcat .+$", GUIDE.read_text(), re.MULTILINE)
-    subprocess.run(["bash", "-c", line.replace("/docs/", "/main/")], cwd=archived, check=True)
+    subprocess.run(["bash", "-c", line.replace("/docs/", crawls)], cwd=directory, check=True)
     config = {"collections": {"main": {"index": "index.cdxj", "archive_paths": "data/"}}}
-    (archived / "config.yaml").write_text(str(config))  # YAML holds JSON, and this is both
+    (directory / "config.yaml").write_text(str(config))  # YAML holds JSON, and this is both
+
+
+def test_pywb_gives_what_the_newest_visit_found(archived, request):
+    index_for_pywb(archived, "/main/")
     with pywb(programs(request.config.cache), archived) as address:
         found = {
             path: replayed(f"{address}/main", f"{SITE}{path}", NEWEST)

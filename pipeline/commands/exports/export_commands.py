@@ -253,9 +253,16 @@ def export_wacz_command(
     result = export_wacz(store, check_name(name), out, title, stderr_progress(), options)
     anew = f" ({result.recompressed} recompressed with gzip)" if result.recompressed else ""
     files = f" and {len(result.files)} WACZ files" if max_bytes else ""
+    others = f", {result.originals:,} records of other crawls" if result.originals else ""
+    missing = (
+        f"; {result.missing_originals:,} records of other crawls are missing, so parts of pages stay empty: `thresher "
+        "verify` names them"
+        if result.missing_originals
+        else ""
+    )
     line = (
         f"wrote {out}{files}: {result.pages:,} pages, {result.texts:,} of them with text, in {result.archives} WARC "
-        f"files{anew}, {result.bytes:,} bytes"
+        f"files{anew}{others}, {result.bytes:,} bytes{missing}"
     )
     print_result(as_json, {"file": str(out), **asdict(result)}, line)
 

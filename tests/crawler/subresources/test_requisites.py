@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.crawler.conftest import redis  # noqa: F401 - a fixture
+from tests.crawler.conftest import Crawl, redis  # noqa: F401 - a fixture
 from tests.crawler.crawls.test_crawl import everybody
 from tests.crawler.render.test_rendering import records
 from tests.crawler.server import Server, page, redirect
@@ -61,6 +61,24 @@ def collected(crawl, *urls, depth=0, **options):
         for record in records(crawl)
         if record.type in {"response", "revisit"} and record.resource_type
     }
+
+
+def test_a_second_crawl_of_the_project_archives_again_only_what_changed(crawl, site):
+    for path in ("/a.png", "/b.png", "/"):
+        site.answers[path] = page(path * 2000, kind="text/html" if path == "/" else "image/png")
+    site.answers["/"] = page(HTML.format(text="some text" * 200))
+    collected(crawl, f"{site.url}/")
+    site.answers["/b.png"] = page("other" * 2000, kind="image/png")
+    second = Crawl(crawl.redis, f"{crawl.name}-2", crawl.root)
+    collected(second, f"{site.url}/", revisits="project")
+    found = {each.url.removeprefix(site.url): each for each in records(second) if each.resource_type}
+    assert {path for path, each in found.items() if each.type == "revisit"} == {"/a.png"}
+    assert found["/a.png"].revisit.file.startswith(f"warc/{crawl.name}/")
+    assert [each.type for each in records(second) if each.url == f"{site.url}/"] == [
+        "request",
+        "metadata",
+        "response",
+    ]
 
 
 def facts(crawl):
