@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import hashlib
 import json
 import subprocess
 from typing import Any
@@ -148,6 +149,17 @@ def test_datasets_reads_the_folder_for_the_hub_by_its_card(out, tmp_path):
     assert by_id(found.to_list()) == expected()
     card = (out / "hf" / "README.md").read_text()
     assert "dtype: timestamp[us, tz=UTC]" in card
+
+
+@pytest.mark.parametrize("card", ["README.md", "hf/README.md"])
+def test_a_card_shows_the_funnel_as_a_file_beside_it(out, card):
+    assert "](funnel.svg)\n" in (out / card).read_text()
+    picture = (out / card).with_name("funnel.svg")
+    assert b">kept</text>" in picture.read_bytes()
+    named = {
+        file["name"]: file["sha256"] for file in json.loads((out / "manifest.json").read_bytes())["files"]
+    }
+    assert named[str(picture.relative_to(out))] == hashlib.sha256(picture.read_bytes()).hexdigest()
 
 
 def test_references_beside_tokens_have_the_columns(out):

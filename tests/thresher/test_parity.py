@@ -59,14 +59,21 @@ OTHER_DEFAULTS = {
 NOTHING: tuple[object, ...] = (None, "", (), [], {})
 
 
+def options_of(command: str) -> dict[str, object]:
+    """Return the defaults of a command's options and arguments."""
+    return {
+        parameter.opts[0].lstrip("-").replace("-", "_"): parameter.default
+        for parameter in typer.main.get_command(app).commands[command].params  # type: ignore[attr-defined]
+    }
+
+
 def parameters(command: str) -> dict[str, object]:
-    """Return the defaults of a command's options and arguments, by the name that Python should have."""
+    """Return the same by the names that Python should have, without those that it has not."""
     found = {}
-    for parameter in typer.main.get_command(app).commands[command].params:  # type: ignore[attr-defined]
-        name = parameter.opts[0].lstrip("-").replace("-", "_")
+    for name, default in options_of(command).items():
         if name not in SHELL_ONLY | METHODS_OF_THEIR_OWN.get(command, {}):
             new, _ = RENAMED.get(command, {}).get(name, (name, ""))
-            found |= dict.fromkeys(new.split(", "), parameter.default)
+            found |= dict.fromkeys(new.split(", "), default)
     return found
 
 
@@ -95,3 +102,10 @@ def test_every_option_of_a_command_is_a_parameter_with_the_same_default(command)
 def test_a_method_with_the_name_of_a_command_is_compared_with_it():
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     assert {name for name in dir(thresher.Project) if name in commands} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_exception_is_of_an_option_that_the_command_has(command):
+    exceptions = {**SHELL_ONLY, **METHODS_OF_THEIR_OWN.get(command, {}), **RENAMED.get(command, {})}
+    assert exceptions.keys() - options_of(command).keys() == set()
+    assert {name for of, name in OTHER_DEFAULTS if of == command} - parameters(command).keys() == set()
