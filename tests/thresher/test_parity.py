@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import pytest
@@ -59,11 +60,17 @@ OTHER_DEFAULTS = {
 NOTHING: tuple[object, ...] = (None, "", (), [], {})
 
 
+@cache
+def commands() -> Mapping[str, Any]:
+    """Return the commands as Typer parses them."""
+    return typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
 def options_of(command: str) -> dict[str, object]:
     """Return the defaults of a command's options and arguments."""
     return {
         parameter.opts[0].lstrip("-").replace("-", "_"): parameter.default
-        for parameter in typer.main.get_command(app).commands[command].params  # type: ignore[attr-defined]
+        for parameter in commands()[command].params
     }
 
 
@@ -100,8 +107,7 @@ def test_every_option_of_a_command_is_a_parameter_with_the_same_default(command)
 
 
 def test_a_method_with_the_name_of_a_command_is_compared_with_it():
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    assert {name for name in dir(thresher.Project) if name in commands} == set(COMMANDS)
+    assert {name for name in dir(thresher.Project) if name in commands()} == set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
