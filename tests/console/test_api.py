@@ -12,6 +12,7 @@ from thresher.pipeline.console.models.crawl_models import CrawlView, PolitenessV
 from thresher.pipeline.console.models.storage_models import StorageView
 from thresher.pipeline.console.models.url_models import UrlView
 from thresher.pipeline.console.url_search import UrlSearches
+from thresher.pipeline.console.url_view import source_view
 from thresher.pipeline.console.web.console_app import api_app
 from thresher.pipeline.open_project import OpenProject
 
@@ -153,7 +154,7 @@ def test_a_url_has_its_history_from_the_frontier_to_the_export(served, history):
 def test_a_search_that_ends_while_its_findings_are_shown_is_to_be_asked_again(served, site, monkeypatch):
     """What came meanwhile is not in the answer, so the answer does not say that it is all."""
     console, found = served.console, threading.Event()
-    history, view = console._searches._history, live_console.source_view
+    history, view = console._searches._history, source_view
 
     def slow_history(url):
         yield from history(url)
