@@ -4,15 +4,17 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from thresher.core.settings import Key, Size, rule
-from thresher.storage.archive.file_label import is_label
+from thresher.storage.archive.file_label import DEFAULT_TEMPLATE, is_template
 from thresher.storage.warc.compression import Compression
 
 MIN_FILE_BYTES = 10**6
 """Of the limit. Each file costs a seal, an index, and a request for each of the three."""
 _FILE_BYTES = rule(lambda size: size >= MIN_FILE_BYTES, "must be 1MB or more")
 _AGE = rule(lambda seconds: seconds >= 1, "must be 1 or more")
-_LABEL = rule(
-    is_label, "must have letters, digits, dots, dashes, underscores and {timestamp} only, 100 at most"
+_NAME = rule(
+    is_template,
+    f'must be "{DEFAULT_TEMPLATE}", or "{{crawl}}-…~{{writer}}-{{serial}}" with letters, digits, dots, dashes,'
+    " underscores, {timestamp} and {host} before the ~, 64 characters at most",
 )
 
 
@@ -45,11 +47,13 @@ class ArchiveSettings:
     warc_age: Annotated[
         int, _AGE, Key("seconds after which an archive file is sealed; sooner if the crawl is followed")
     ] = 3600
-    warc_label: Annotated[
+    warc_name: Annotated[
         str,
-        _LABEL,
-        Key('in names of archive files: "NL-{timestamp}" gives CRAWL-NL-20261127165000~WORKER-00000.warc.gz'),
-    ] = ""
+        _NAME,
+        Key(
+            'names of archive files; "{crawl}-NL-{timestamp}-{host}~{writer}-{serial}" adds time and machine'
+        ),
+    ] = DEFAULT_TEMPLATE
     operator: Annotated[
         str, Key("who runs the crawl, for the first record of archive files; the contact if empty")
     ] = ""

@@ -14,6 +14,7 @@
 import asyncio
 import os
 import signal
+import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
@@ -47,6 +48,7 @@ from thresher.crawler.worker_config import STOPPED_AT_ONCE, WorkerConfig
 from thresher.frontier import Frontier, TakeoverError
 from thresher.frontier.link.connect import connect
 from thresher.storage.archive.archive_writer import ArchiveWriter
+from thresher.storage.archive.file_label import label_of
 from thresher.storage.crawllog.log_writer import CrawlLogWriter
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ async def crawl(config: WorkerConfig, frontier: Frontier, activity: Activity, sy
         user_agent=name,
         max_bytes=config.archive.warc_bytes,
         max_age_s=config.archive.warc_age,
-        label=config.archive.warc_label,
+        label=label_of(config.archive.warc_name, socket.gethostname()),
         about=config.warcinfo,
         has_parts=config.archive.requisites or config.rendering.renders,
         refers_elsewhere=config.archive.revisits == "project",

@@ -1,5 +1,6 @@
 """A label in the names of archive files changes neither who owns them nor what becomes of them."""
 
+import json
 from uuid import UUID
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from tests.storage.captures import STARTED_MS, capture
 from tests.storage.plain_store import PlainStore
 from thresher.core import Conflict, InputError
+from thresher.pipeline.open_project import OpenProject
 from thresher.storage.archive.archive_writer import ArchiveWriter, recover_archives
+from thresher.storage.archive.file_label import DEFAULT_TEMPLATE, is_template, label_of
 from thresher.storage.archive.open_files import open_archive_files, writer_and_serial
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.warc.records import read_records
@@ -68,6 +71,43 @@ def test_two_writers_with_one_label_at_one_moment_have_two_files(store):
         add(made, 1)
         made.seal()
     assert sum(name.endswith(".warc.gz") for name in store.list("warc/main/")) == 2
+
+
+@pytest.mark.parametrize(
+    ("template", "label"),
+    [
+        (DEFAULT_TEMPLATE, ""),
+        ("{crawl}-NL_{timestamp}~{writer}-{serial}", "NL_{timestamp}"),
+        ("{crawl}-{timestamp}.{host}~{writer}-{serial}", "{timestamp}.node-7"),
+        (f"{{crawl}}-{'x' * 44}{{host}}~{{writer}}-{{serial}}", f"{'x' * 44}node-7"),
+    ],
+)
+def test_a_template_has_a_label_between_crawl_and_writer(template, label):
+    assert is_template(template)
+    assert label_of(template, "node~7.example.org") == label
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        *("", "{crawl}", "{crawl}-{serial}", "{timestamp}~{writer}-{serial}", "{crawl}-a{writer}-{serial}"),
+        *("{crawl}-~{writer}-{serial}", "{crawl}-a~b~{writer}-{serial}", "{crawl}-{writer}-{serial}-a"),
+        *(
+            "{crawl}-{time}~{writer}-{serial}",
+            "{crawl}-../a~{writer}-{serial}",
+            "{crawl}-é~{writer}-{serial}",
+        ),
+        *("{crawl}-{writer}-{serial}\n", f"{{crawl}}-{'x' * 45}{{host}}~{{writer}}-{{serial}}"),
+    ],
+)
+def test_a_template_without_names_of_their_own_is_one_line(template, tmp_path):
+    assert not is_template(template)
+    (tmp_path / "thresher.toml").write_text(f"[crawler]\nwarc_name = {json.dumps(template)}\n")
+    with pytest.raises(
+        InputError, match=r"crawler\.warc_name.*must be \"{crawl}-{writer}-{serial}\", or"
+    ) as refused:
+        OpenProject.at(tmp_path)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("label", ["a/b", "a~b", "{time}", "é", "x" * 101, "a\n"])
