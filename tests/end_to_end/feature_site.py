@@ -23,6 +23,14 @@ async function more() {
   return next < found.batches;
 }
 </script>"""
+CONTROLLED = """(async () => { const workers = navigator.serviceWorker; if (!workers) return;
+  try { await workers.register("/sw.js"); await workers.ready } catch { return }
+  if (!workers.controller) await new Promise(done => { workers.oncontrollerchange = done }) })()"""
+"""Waits for the service worker, if the browser has such."""
+WORKER = """self.addEventListener("activate", event => event.waitUntil(clients.claim()));
+self.addEventListener("fetch", event => { const path = new URL(event.request.url).pathname;
+  if (path === "/api/worker") event.respondWith(Response.json({text: "from the worker", picture: "/i/blue.png?sw"}));
+  if (path === "/offline/text") event.respondWith(new Response("made by the worker")) })"""
 PAGES = {
     "/spa": """<div id=root></div><script>
 fetch("/api/items").then(r => r.json()).then(items => { root.innerHTML =
@@ -51,14 +59,16 @@ this.attachShadow({mode: "closed"}).innerHTML = "<p>closed shadow</p><img src=/i
     "/consent": f"""<h1>Behind a banner</h1><p>{WORDS}</p><div id=cookie-banner role=dialog aria-label="Cookie consent"
 style="position: fixed; inset: auto 0 0 0; background: #fff">We use cookies. <button type=button id=no>Reject all</button>
 <button type=button>Accept all</button></div><script>document.getElementById("no").onclick = () => document.getElementById("cookie-banner").remove()</script>""",
-    "/worker": """<h1>Service worker</h1><p id=w>none</p><script>if ("serviceWorker" in navigator)
-navigator.serviceWorker.register("/sw.js").then(() => { w.textContent = "none" }, () => 0)</script>""",
+    "/worker": f"""<h1>Service worker</h1><p id=w>none</p><script>{CONTROLLED}.then(() => fetch("/api/worker"))
+.then(r => r.json()).then(found => {{ w.innerHTML = `${{found.text}}<img src=${{found.picture}}>` }})</script>""",
+    "/offline": f"""<h1>Offline only</h1><p id=w>none</p><script>{CONTROLLED}.then(() => fetch("/offline/text"))
+.then(r => r.ok ? r.text() : "needs a service worker").then(text => {{ w.textContent = text }})</script>""",
     "/post/1": f"<h1>Post one</h1><p>{WORDS}</p>",
 }  # fmt: skip
 MARKERS = {
     "/": "Everything", "/spa": "Shop window", "/scroll": "post 0", "/more": "post 0", "/lazy": "Lazy pictures",
     "/parts": "the module ran", "/frames": "Frames", "/inner": "Inner frame", "/shadow": "Shadows",
-    "/consent": "Behind a banner", "/worker": "Service worker", "/post/1": "Post one",
+    "/consent": "Behind a banner", "/worker": "from the server", "/offline": "needs a service worker", "/post/1": "Post one",
     "/latin": "café latin", "/japanese": "日本の頁", "/wide": "wide text é", "/enc/gzip": "packed by gzip",
     "/enc/deflate": "packed by deflate", "/gate-in": "Behind the gate", "/item/1": "Item",
 }  # fmt: skip
@@ -123,7 +133,8 @@ def answers(far, version=1):
         "/lib.js": page("document.body.insertAdjacentHTML('beforeend', '<img src=/i/red.png?lib>')", kind="text/javascript"),
         "/module.js": page('export { text } from "/text.js"', kind="text/javascript"),
         "/text.js": page('export const text = "the module ran"', kind="text/javascript"),
-        "/sw.js": page("self.addEventListener('fetch', () => 0)", kind="text/javascript"),
+        "/sw.js": page(WORKER, kind="text/javascript"),
+        "/api/worker": page('{"text": "from the server", "picture": "/i/green.png?sw"}', kind="application/json"),
         "/latin": encoded("café latin", "iso-8859-1"),
         "/japanese": encoded("日本の頁", "shift_jis"),
         "/wide": encoded("wide text é", "utf-16"),

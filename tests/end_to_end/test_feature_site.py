@@ -84,11 +84,15 @@ def index_rows(directory):
 
 
 @pytest.fixture(scope="module")
-def opened(archived, request):
-    with launched_browser() as browser:
-        directory = archived[1].directory
-        with player(browser, replaywebpage(request.config.cache), directory) as found:
-            yield found
+def browser():
+    with launched_browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def opened(archived, browser, request):
+    with player(browser, replaywebpage(request.config.cache), archived[1].directory) as found:
+        yield found
 
 
 @pytest.mark.parametrize("path", sorted(MARKERS.keys() - UNREADABLE_FOR_THE_PLAYER))
@@ -96,3 +100,11 @@ def test_replaywebpage_shows_each_page_with_its_pictures(archived, opened, path)
     shown = opened.open("site.wacz", f"{archived[0]}{path}", wanted=MARKERS[path])
     assert MARKERS[path] in shown.text
     assert shown.broken_images == 0
+
+
+def test_two_pages_have_their_content_from_a_service_worker_in_a_browser_that_has_one(browser):
+    with feature_site("127.0.0.1", "").in_thread() as site:
+        page = browser.new_context(service_workers="allow").new_page()
+        for path, text in (("/worker", "from the worker"), ("/offline", "made by the worker")):
+            page.goto(f"{site.url}{path}")
+            page.get_by_text(text).wait_for(timeout=120_000)
