@@ -361,7 +361,14 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
     removed, cut = deduplicated(project, names, verdict_set)
     plan = export_plan.make_plan(project.store, names, tokenizer, removed, options, cut)
     directory = export.open_directory(plan, out)
-    if tokenizer is not None and options is not None and options.eos is None and plan.eos is None:
+    is_of_texts = tokenizer is not None and plan.messages is None
+    if (
+        tokenizer is not None
+        and is_of_texts
+        and options is not None
+        and options.eos is None
+        and plan.eos is None
+    ):
         progress.print_line(
             f"{tokenizer.name} names no end token, so nothing marks where a document ends; "
             "give one with --eos TOKEN, or say that you want none with --eos none"
@@ -370,8 +377,7 @@ def export_dataset(  # noqa: PLR0913 - what a user chooses for an export
         shards = export.make_shards(plan, directory, pool=pool, progress=progress)
         record.summary = shards.summary
         counted = None
-        if tokenizer is not None and (options is None or options.mix is None):
-            # The tokens of a mix are not those of the kept documents.
+        if tokenizer is not None and plan.has_tokens_of_texts:
             counted = TokenCounts(
                 tokenizer=tokenizer.name, tokens=count_tokens(shards.files), text_bytes=plan.text_bytes
             )

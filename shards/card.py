@@ -12,6 +12,7 @@ from thresher.shards.card_facts import CardFacts, size_category
 from thresher.shards.dataset import (
     ShardFile,
     count_documents,
+    count_loss_tokens,
     count_text_bytes,
     count_tokens,
     counted_shards,
@@ -83,7 +84,9 @@ def _size(recipe: Mapping[str, Any], shards: Sequence[ShardFile]) -> str:
     tokenizer, written = recipe["tokenizer"], counted_shards(len(shards))
     documents, formats = f"{count_documents(shards):,} documents", ", ".join(recipe["formats"])
     if tokenizer is not None:
-        return f"""{documents} and {count_tokens(shards):,} tokens in {written} of Thresher \
+        bearing = count_loss_tokens(shards)
+        loss = "" if bearing is None else f", {bearing:,} of them with loss,"
+        return f"""{documents} and {count_tokens(shards):,} tokens{loss} in {written} of Thresher \
 ({formats}). The
 tokenizer is {tokenizer["name"]} ({tokenizer["vocabulary"]:,} tokens, SHA-256 `{tokenizer["sha256"]}`)."""
     text_bytes = count_text_bytes(shards)

@@ -58,6 +58,8 @@ class ShardFile:
     """Files that belong to this shard alone, such as its index."""
     text_bytes: Count | None = None
     """UTF-8 bytes of the texts in a dataset without tokens; None in others."""
+    loss_tokens: Count | None = None
+    """Tokens that bear loss in a dataset of conversations; None in others."""
 
     @property
     def rows(self) -> int:
@@ -88,6 +90,10 @@ class Dataset:
     """Documents by `language` and by `license`, as often as they occur; the rarest ones together as `(others)`. If the
     tokenizer has special tokens, also by the first name of one in a text (`special_token`), empty for none.
     """
+    left_out: Mapping[str, Count] = field(default_factory=dict)
+    """Documents of a dataset of conversations that are not in it, by reason
+    (`shards.chat.conversation_encoder.REASONS`).
+    """
 
     @property
     def documents(self) -> int:
@@ -103,6 +109,11 @@ class Dataset:
     def text_bytes(self) -> int | None:
         """UTF-8 bytes of the texts in a dataset without tokens; None in others, and if the texts were left out."""
         return count_text_bytes(self.shards)
+
+    @property
+    def loss_tokens(self) -> int | None:
+        """Tokens that bear loss in a dataset of conversations; None in others."""
+        return count_loss_tokens(self.shards)
 
     @property
     def special_token_texts(self) -> int | None:
@@ -133,12 +144,14 @@ class Dataset:
             "tokens": self.tokens,
             **({} if self.text_bytes is None else {"text_bytes": self.text_bytes}),
             "rows": self.rows,
+            **({} if self.loss_tokens is None else {"loss_tokens": self.loss_tokens}),
             "shards": [shard_body(shard) for shard in self.shards],
             "files": [asdict(file) for file in self.files],
             "mix": list(self.mix),
             "recipe": self.recipe,
             **({"schema": dict(self.schema)} if self.schema else {}),
             **({"contents": dict(self.contents)} if self.contents else {}),
+            **({"left_out": dict(self.left_out)} if self.left_out else {}),
         }
         sealed = {**body, "digest": _digest(body)}
         return (json.dumps(sealed, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
@@ -174,8 +187,16 @@ def count_tokens(shards: Sequence[ShardFile]) -> int:
 
 def count_text_bytes(shards: Sequence[ShardFile]) -> int | None:
     """Return the bytes of text in a dataset without tokens; None in others."""
-    found = [shard.text_bytes for shard in _of_one_format(shards)]
-    return None if None in found else sum(each or 0 for each in found)
+    return _sum([shard.text_bytes for shard in _of_one_format(shards)])
+
+
+def count_loss_tokens(shards: Sequence[ShardFile]) -> int | None:
+    """Return the number of tokens that bear loss in a dataset of conversations; None in others."""
+    return _sum([shard.loss_tokens for shard in _of_one_format(shards)])
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    return None if None in counts else sum(each or 0 for each in counts)
 
 
 def _of_one_format(shards: Sequence[ShardFile]) -> Iterator[ShardFile]:
@@ -190,8 +211,9 @@ def counted_shards(count: int) -> str:
 def shard_body(shard: ShardFile) -> dict[str, Any]:
     """Return a shard as plain JSON."""
     body = asdict(shard)
-    if shard.text_bytes is None:
-        del body["text_bytes"]
+    for name in ("text_bytes", "loss_tokens"):
+        if body[name] is None:
+            del body[name]
     return body
 
 

@@ -4,11 +4,12 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from thresher.shards.loss_marks import NO_LABEL, unmarked
 from thresher.shards.packing import IntArray, Pieces
 
 if TYPE_CHECKING:
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
 Batch = dict[str, npt.NDArray[Any]]
 NOTHING = b""
 """The tokens of a row that has no sequence."""
+
+
+class IdFormat(NamedTuple):
+    """How shards hold token ids."""
+
+    bytes: int
+    is_marked: bool = False
+    """Whether the highest bit of an id says that it bears no loss (`shards.loss_marks`)."""
 
 
 class IdBytes(Protocol):
@@ -33,14 +42,16 @@ def id_bytes_view(ids: npt.NDArray[Any]) -> memoryview:
 
 
 def assemble(
-    tokens: Sequence[IdBytes], pieces: Pieces, length: int, pad_id: int, size: int, id_bytes: int
+    tokens: Sequence[IdBytes], pieces: Pieces, length: int, pad_id: int, size: int, kind: IdFormat
 ) -> Iterator[Batch]:
     """Yield `size` rows at a time: `input_ids` (int64), `positions` and `segments` (int32), of shape (size, length).
 
-    `tokens` has for each row the token ids of its shard, each of `id_bytes` bytes, in which its pieces lie; it holds a
-    multiple of `size` rows. `positions` counts from 0 within each piece. `segments` numbers the pieces of a row from 1.
-    Padding behind the last piece has `pad_id`, 0 and 0.
+    `tokens` has for each row the token ids of its shard, as `kind` says, in which its pieces lie; it holds a multiple
+    of `size` rows. `positions` counts from 0 within each piece. `segments` numbers the pieces of a row from 1. Padding
+    behind the last piece has `pad_id`, 0 and 0. If ids are marked, `labels` (int64) are beside them: -100 in padding
+    and for the first token of a piece, because the token before it is of another document.
     """
+    id_bytes = kind.bytes
     spans = _with_padding(pieces, length)
     lengths, segments = spans.lengths, spans.segments
     # Where a piece begins in the flat array of its batch: what is subtracted from a count gives its positions.
@@ -63,6 +74,9 @@ def assemble(
         input_ids = np.frombuffer(joined, dtype).astype(
             np.int64
         )  # what embeddings and losses of PyTorch take
+        labels = None
+        if kind.is_marked:
+            input_ids, labels = unmarked(input_ids)
         sizes = lengths[first:last]
         batch_segments = segments[first:last].repeat(sizes)
         positions = begins[first:last].repeat(sizes)
@@ -71,11 +85,11 @@ def assemble(
             begin = int(begins[place])
             input_ids[begin : begin + int(lengths[place])] = pad_id
             positions[begin : begin + int(lengths[place])] = 0
-        yield {
-            "input_ids": input_ids.reshape(size, length),
-            "positions": positions.reshape(size, length),
-            "segments": batch_segments.reshape(size, length),
-        }
+        batch: Batch = {"input_ids": input_ids, "positions": positions, "segments": batch_segments}
+        if labels is not None:
+            labels[positions == 0] = NO_LABEL
+            batch["labels"] = labels
+        yield {name: values.reshape(size, length) for name, values in batch.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from thresher.shards.dataset import ShardFile
 from thresher.shards.formats.row_groups import RowGroups
-from thresher.shards.formats.shard_rows import DOCUMENT_ROW, PACKED_ROW, flat_ids
-from thresher.shards.packed_rows import assemble, id_bytes_view
+from thresher.shards.formats.shard_rows import DOCUMENT_ROW, RowColumns, flat_ids
+from thresher.shards.packed_rows import IdFormat, assemble, id_bytes_view
 from thresher.shards.packing import (
     WINDOW_DOCUMENTS,
     PackingLoss,
@@ -45,6 +45,8 @@ class Packing:
     kind: Packings
     pad_id: int
     """Token id behind the last piece of a sequence."""
+    is_marked: bool = False
+    """Whether token ids are marked (`shards.loss_marks`), so that rows have labels."""
 
 
 class Packer:
@@ -124,7 +126,7 @@ class Packer:
                 length,
                 self._packing.pad_id,
                 rows,
-                self._ids.itemsize,
+                IdFormat(self._ids.itemsize, self._packing.is_marked),
             )
             # An empty document begins where the next one does; a piece of none of them is the last that begins there.
             documents = np.searchsorted(ends, part.starts.astype(np.uint64), side="right")
@@ -132,19 +134,18 @@ class Packer:
                 documents = np.arange(start, stop)
             names = [self._names[at] for at in documents.tolist()]
             edges = np.concatenate([np.zeros(1, np.int64), np.cumsum(part.counts)]).tolist()
-            yield pa.table(
-                [
-                    *(
-                        pa.ListArray.from_arrays(
-                            pa.array(np.arange(0, rows * length + 1, length), pa.int32()),
-                            pa.array(batch[name].reshape(-1), pa.int32()),
-                        )
-                        for name in ("input_ids", "positions", "segments")
-                    ),
-                    pa.array([" ".join(names[begin:end]) for begin, end in pairwise(edges)], pa.string()),
-                ],
-                names=PACKED_ROW.names,
-            ).cast(PACKED_ROW)
+            columns: dict[str, Any] = {
+                name: pa.ListArray.from_arrays(
+                    pa.array(np.arange(0, rows * length + 1, length), pa.int32()),
+                    pa.array(values.reshape(-1), pa.int32()),
+                )
+                for name, values in batch.items()
+            }
+            columns["ids"] = pa.array(
+                [" ".join(names[begin:end]) for begin, end in pairwise(edges)], pa.string()
+            )
+            schema = RowColumns(has_labels=self._packing.is_marked).packed
+            yield pa.table(columns).select(schema.names).cast(schema)
 
 
 def packing_losses(recipe: Mapping[str, Any], shards: Sequence[ShardFile]) -> list[PackingLoss]:

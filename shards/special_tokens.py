@@ -8,14 +8,28 @@ name with spaces around it, and the pieces of a text that a model sees have no s
 """
 
 import json as json_module
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
 
 from tokenizers import Tokenizer
 
 from thresher.core import InputError
 
 SpecialTokens = Literal["text", "ids"]
+PRIVATE, PRIVATE_END = "\ufdd2", "\ufdd3"
+"""Stand around the private name of a special token: noncharacters of Unicode, which no text that is exchanged has."""
+
+
+class PrivateToken(NamedTuple):
+    """A special token that has a private name in a tokenizer file."""
+
+    name: str
+    """The name that it has elsewhere."""
+    id: int
+    is_word: bool
+    """Whether it counts only between characters that are not of words."""
+
+
 """What the name of a special token in a text becomes: text like any other, or its id."""
 
 
@@ -42,7 +56,7 @@ def without_special_tokens(json: str, name: str) -> str:
         return json
     file = json_module.loads(json)
     file["added_tokens"] = [each for each in file["added_tokens"] if each["content"] not in special]
-    file["model"]["vocab"] = _renamed(file["model"], special)
+    file["model"]["vocab"] = _renamed(file["model"], special, _hidden)
     changed = json_module.dumps(file, ensure_ascii=False)
     made = next(_special_from_text(Tokenizer.from_str(changed), special), None)
     if made is not None:
@@ -53,6 +67,41 @@ def without_special_tokens(json: str, name: str) -> str:
     return changed
 
 
+def with_private_names(json: str, name: str) -> str:
+    """Return a tokenizer file that gives the ids of `json`, in which special tokens have private names: `PRIVATE`,
+    their own name, `PRIVATE_END`. Their own names are text like any other.
+
+    Offsets of its encodings are those of whole tokens. Raise `InputError`, which has the `name` of the file, if its
+    model makes a special token of a text in another way.
+    """
+    special = special_tokens(json)
+    file = json_module.loads(json)
+    for token in file.get("added_tokens") or ():
+        if token["content"] in special:
+            token |= {"content": _private(token["content"]), "normalized": False}
+    file["model"]["vocab"] = _renamed(file["model"], special, _private)
+    file["post_processor"] = None  # it would trim offsets, and adds what a template has anyway
+    changed = json_module.dumps(file, ensure_ascii=False)
+    tokenizer = Tokenizer.from_str(changed)
+    made = next(_special_from_text(tokenizer, special), None)
+    moved = next((each for each, at in special.items() if tokenizer.token_to_id(_private(each)) != at), None)
+    if made is not None or moved is not None:
+        raise InputError(
+            f"tokenizer {name}: makes its special token {made or moved!r} of a text that has its name, so any message "
+            "could; take another tokenizer"
+        )
+    return changed
+
+
+def private_tokens(json: str) -> tuple[PrivateToken, ...]:
+    """Return the special tokens of a file that `with_private_names` made."""
+    return tuple(
+        PrivateToken(each["content"][1:-1], each["id"], bool(each.get("single_word")))
+        for each in json_module.loads(json).get("added_tokens") or ()
+        if each["content"].startswith(PRIVATE)
+    )
+
+
 def _unknown(model: Mapping[str, Any]) -> str:
     """Return the token for unknown words, or an empty text."""
     if model.get("unk_id") is not None:
@@ -60,19 +109,23 @@ def _unknown(model: Mapping[str, Any]) -> str:
     return str(model.get("unk_token") or "")
 
 
-def _renamed(model: Mapping[str, Any], special: Mapping[str, int]) -> Any:
+def _renamed(model: Mapping[str, Any], special: Mapping[str, int], renamed: Callable[[str], str]) -> Any:
     """Return the vocabulary of a model in which special tokens have names that no text has."""
     vocabulary, merged = model["vocab"], _merged(model)
     if isinstance(vocabulary, list):
-        return [[_hidden(entry[0]) if entry[0] in special else entry[0], *entry[1:]] for entry in vocabulary]
+        return [[renamed(entry[0]) if entry[0] in special else entry[0], *entry[1:]] for entry in vocabulary]
     return {
-        (_hidden(token) if token in special and token not in merged else token): number
+        (renamed(token) if token in special and token not in merged else token): number
         for token, number in vocabulary.items()
     }
 
 
 def _hidden(token: str) -> str:
     return f" {token} "
+
+
+def _private(token: str) -> str:
+    return f"{PRIVATE}{token}{PRIVATE_END}"
 
 
 def _merged(model: Mapping[str, Any]) -> set[str]:

@@ -348,6 +348,8 @@ class Project(ProjectView):
         text: bool = True,
         pack: int | None = None,
         packing: Packings | None = None,
+        messages: str | None = None,
+        chat_template: str | Path | None = None,
         mix: str | Path | None = None,
         verdicts: str = "",
         held_out: str | float | None = None,
@@ -359,19 +361,20 @@ class Project(ProjectView):
         """Write what is kept of these sources, of all if none is named, as shards into the directory `out`, or under
         the `s3://` address `out`.
 
-        `tokenizer` is a Hugging Face `tokenizer.json`, or `bytes`: each byte is a token. Without one the rows are texts
-        and have no token ids. `formats` are any of `tokens`, `parquet`, `jsonl`, `webdataset`, `mds`, `megatron` and
-        `hf`; `tokens` and `megatron` need a tokenizer. `columns` are names of further columns of the rows
-        (docs/guides/exports.md), in a list or with commas between them. `shard_size` is written as `500MB`. `eos` is
-        the token that ends each document: a token, its id, or `none`; the tokenizer's own if it is not given. `bos` is
-        one that begins each. `special_tokens` says what the name of a special token in a text becomes: `text`, or its
-        id (`ids`). `id_type` is `int32` or `int64`, for ids of that type in rows of every format. `text` stores the
-        text of each document. `pack` is the length of packed sequences in tokens, and `packing` one of `best-fit`,
-        `concat` and `none`. `mix` is a TOML file with the proportions of sources (docs/guides/exports.md), and `plot` a
-        picture of it to draw. `verdicts` names the set of verdicts that says which documents are kept; those of
-        `process` if it is empty. `dedup` must cover the same sources and verdicts. `held_out` is the share of the
-        documents that is held out for evaluation, by `domain` or by `url`, and `split` says whether those are exported
-        that are not held out (`train`), or those that are (`held-out`).
+        `tokenizer` is a Hugging Face `tokenizer.json`, or `bytes`. Without one the rows are texts and have no token
+        ids. `formats` are any of `tokens`, `parquet`, `jsonl`, `webdataset`, `mds`, `megatron` and `hf`; `tokens` and
+        `megatron` need a tokenizer. `columns` are names of further columns of the rows (docs/guides/exports.md), in a
+        list or with commas between them. `shard_size` is written as `500MB`. `eos` is the token that ends each
+        document: a token, its id, or `none`; the tokenizer's own if it is not given. `bos` is one that begins each.
+        `special_tokens` says what the name of a special token in a text becomes: `text`, or its id (`ids`). `id_type`
+        is `int32` or `int64`, for ids of that type in rows. `text` stores the text of each document. `pack` is the
+        length of packed sequences in tokens, and `packing` one of `best-fit`, `concat` and `none`. `messages` is the
+        column of the input whose conversations become the tokens, rendered with `chat_template`: a file, or the name of
+        one of the tokenizer's; `default` if it is not given. `mix` is a TOML file with the proportions of sources
+        (docs/guides/exports.md), and `plot` a picture of it to draw. `verdicts` names the set of verdicts that says
+        which documents are kept; those of `process` if it is empty. `dedup` must cover the same sources and verdicts.
+        `held_out` is the share of the documents that is held out for evaluation, by `domain` or by `url`, and `split`
+        says whether those are exported that are not held out (`train`), or those that are (`held-out`).
 
         Parquet shards lie in `out/data` and open in any tool that reads Parquet. Of the result, `documents` and
         `tokens` are counts, the second None without a tokenizer; `shards` has `name`, `bytes`, `sha256`, `documents`
@@ -393,6 +396,9 @@ class Project(ProjectView):
             held_out_by=held_out_by,
             split=split,
             columns=columns,
+            messages=messages,
+            chat_template=chat_template,
+            tokenizer=tokenizer,
         )
         if tokenizer is None:
             check_texts(options)

@@ -58,6 +58,8 @@ def dataset_body(out: str, dataset: Dataset) -> dict[str, Any]:
             if dataset.special_token_texts is None
             else {"special_token_texts": dataset.special_token_texts}
         ),
+        **({} if dataset.loss_tokens is None else {"loss_tokens": dataset.loss_tokens}),
+        **({"left_out": dict(dataset.left_out)} if dataset.left_out else {}),
         **({"mix": list(dataset.mix)} if dataset.mix else {}),
         **packing_body(dataset.recipe, dataset.shards),
     }
@@ -73,7 +75,12 @@ def dataset_line(out: str, dataset: Dataset) -> str:
     size = "" if dataset.tokens is None else f", {dataset.tokens:,} tokens"
     if dataset.text_bytes is not None:
         size = f", {dataset.text_bytes:,} bytes of text"
+    if dataset.loss_tokens is not None:
+        size += f", {dataset.loss_tokens:,} of them with loss,"
     lines = [f"{out}: {dataset.documents:,} documents{size} in {shards}"]
+    if dataset.left_out:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in dataset.left_out.items())
+        lines.append(f"left out: {reasons}")
     if losses := packing_losses(dataset.recipe, dataset.shards):
         lines.append(loss_line(losses))
         lines.append(rows_line(dataset.rows))

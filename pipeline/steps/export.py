@@ -5,8 +5,8 @@ Rules
    are known to have documents, and before any shard is written.
 2. `manifest.json` is written last: its presence is completion. A finished export is checked against it, file by file,
    and missing or damaged files are made again. Equal inputs give equal bytes.
-3. Files between the steps (`pipeline.steps.sharding`) are kept under `.work`, and deleted after the manifest is
-   written. If an export goes on, they are held against their digests, and damaged ones are made again.
+3. Files between the steps (`pipeline.steps.choice`, `sharding`) are kept under `.work`, and deleted after the
+   manifest is written. If an export goes on, they are held against their digests, and damaged ones are made again.
 """
 
 import hashlib
@@ -25,6 +25,7 @@ from thresher.pipeline.engine.step import Step
 from thresher.pipeline.engine.working_stages import DamagedWorkingFiles
 from thresher.pipeline.funnel import Funnel
 from thresher.pipeline.steps import sharding
+from thresher.pipeline.steps.choice import choosing
 from thresher.pipeline.steps.export_directory import (
     MANIFEST_FILE,
     WORK_DIRECTORY,
@@ -75,6 +76,8 @@ class Shards:
     """What each source of a mix has: the fields of `shards.mix.RealisedSource`."""
     contents: Mapping[str, Mapping[str, int]]
     """Documents by language, licence and special token (`shards.dataset.Dataset.contents`)."""
+    left_out: Mapping[str, int]
+    """Documents without a conversation, by reason (`shards.dataset.Dataset.left_out`)."""
     summary: run_step.StepSummary
 
 
@@ -91,7 +94,7 @@ def make_shards(plan: ExportPlan, out: Store, *, pool: WorkerPool, progress: Pro
     lost = _lost_shards(out, sealed.shards, progress)
     if not lost:
         summary = run_step.StepSummary(made=0, already=len(sealed.shards))
-        return Shards(files=sealed.shards, mix=sealed.mix, contents=sealed.contents, summary=summary)
+        return _sealed_shards(sealed, summary)
     specs = _specs(sealed.shards)
     made = _make(plan, out, tuple(specs[number] for number in lost), pool, progress)
     for number, line in zip(lost, made.files, strict=True):
@@ -100,7 +103,7 @@ def make_shards(plan: ExportPlan, out: Store, *, pool: WorkerPool, progress: Pro
                 f"{out.uri}/{line.name} was made again with other bytes than were sealed: another version of a"
                 " library wrote it. Export into another directory"
             )
-    return Shards(files=sealed.shards, mix=sealed.mix, contents=sealed.contents, summary=made.summary)
+    return _sealed_shards(sealed, made.summary)
 
 
 def finish(plan: ExportPlan, out: Store, made: Shards, funnel: Funnel) -> Dataset:
@@ -131,6 +134,7 @@ def finish(plan: ExportPlan, out: Store, made: Shards, funnel: Funnel) -> Datase
         files=files,
         mix=made.mix,
         contents=made.contents,
+        left_out=made.left_out,
         schema={}
         if plan.has_usual_columns
         else {name: schema_body(plan.row_schema(FORMATS[name])) for name in plan.options.formats},
@@ -147,12 +151,12 @@ def is_intact_shard(out: Store, shard: ShardFile) -> bool:
 
 def record_dataset(store: Store, plan: ExportPlan, dataset: Dataset) -> None:
     """Record the dataset in the project's storage, where the report finds its token count. `text_bytes` are those of
-    all kept documents; a mix has none.
+    all kept documents; a mix has none, and conversations neither.
     """
     counts = {"documents": dataset.documents}
     if dataset.tokens is not None:
         counts["tokens"] = dataset.tokens
-    if plan.recipe["mix"] is None:
+    if plan.has_tokens_of_texts:
         counts["text_bytes"] = plan.text_bytes
     seal(
         store,
@@ -192,6 +196,16 @@ def _sealed(out: Store) -> Dataset | None:
     return Dataset.from_json(out.read(MANIFEST_FILE), f"{out.uri}/{MANIFEST_FILE}")
 
 
+def _sealed_shards(sealed: Dataset, summary: run_step.StepSummary) -> Shards:
+    return Shards(
+        files=sealed.shards,
+        mix=sealed.mix,
+        contents=sealed.contents,
+        left_out=sealed.left_out,
+        summary=summary,
+    )
+
+
 def _specs(sealed: Sequence[ShardFile]) -> list[ShardSpec]:
     """Return how each shard of a finished export was made. Shards of a format are in the order of their places."""
     counts = Counter((shard.format, shard.source) for shard in sealed)
@@ -221,12 +235,14 @@ def _make(
     """Make some of the shards, or all. Working files of another selection lie in another directory."""
     names = [RUNS, *(spec.names(plan.packing)[0] for spec in specs or ())]
     key = hashlib.sha256(json.dumps(names).encode()).hexdigest()[:16]
-    sharding_plan = sharding.ShardingPlan(
+    sharding_plan = choosing.ShardingPlan(
         storage=plan.storage,
         scratch=work_store(out, plan.fingerprint, key),
         out=out,
         recipe=plan.recipe,
         tokenizer=plan.encoding,
+        messages=plan.messages,
+        chat=plan.options.chat,
         bos=plan.bos,
         eos=plan.eos,
         special=() if plan.tokenizer is None else tuple(special_tokens(plan.tokenizer.json)),
@@ -246,7 +262,7 @@ def _make(
     )
     sharding_plan.scratch.sweep()
     try:
-        choice = sharding.choose(sharding_plan, pool=pool, progress=progress)
+        choice = choosing.choose(sharding_plan, pool=pool, progress=progress)
     except InputError:  # the mix is wrong: nothing of it can be used again
         sharding_plan.scratch.clear()
         raise
@@ -258,11 +274,12 @@ def _make(
         except DamagedWorkingFiles:
             if attempt == ATTEMPTS - 1:
                 raise
-            choice = sharding.choose(sharding_plan, pool=pool, progress=progress)
+            choice = choosing.choose(sharding_plan, pool=pool, progress=progress)
     return Shards(
         files=found.files,
         mix=tuple(map(asdict, choice.realised)),
         contents=found.contents,
+        left_out=choice.left_out,
         summary=choice.stages.summary,
     )
 

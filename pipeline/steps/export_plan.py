@@ -15,19 +15,19 @@ import pyarrow as pa
 
 from thresher.core import CorruptData, InputError
 from thresher.frontier.urls.scope import registered_domain
+from thresher.pipeline.steps.choice.selecting import mix_columns
 from thresher.pipeline.steps.columns.cluster_sizes import ClusterSizes, cluster_sizes
 from thresher.pipeline.steps.columns.column_values import ColumnTables, column_tables
 from thresher.pipeline.steps.columns.export_columns import (
     column_recipe,
     column_schema,
     export_columns,
+    messages_column,
 )
 from thresher.pipeline.steps.columns.known_columns import Column, KnownColumns
 from thresher.pipeline.steps.cuts.cut_results import cut_parts
 from thresher.pipeline.steps.options.export_options import ExportOptions, check_texts
-from thresher.pipeline.steps.selecting import mix_columns
-from thresher.pipeline.steps.sharding import DocumentGroup
-from thresher.pipeline.steps.tokenizing import ExportPart
+from thresher.pipeline.steps.tokenizing import DocumentGroup, ExportPart
 from thresher.pipeline.steps.verdicts.removed_documents import (
     Ids,
     column_values,
@@ -44,7 +44,7 @@ from thresher.shards.held_out_split import HeldOut
 from thresher.shards.mix import mix_recipe, sources_of
 from thresher.shards.order import Order
 from thresher.shards.packer import Packing
-from thresher.shards.special_tokens import SpecialTokens, without_special_tokens
+from thresher.shards.special_tokens import with_private_names, without_special_tokens
 from thresher.shards.tokenizer import TokenizerFile, end_token, named_token
 from thresher.storage import tables
 from thresher.storage.manifest import Input, Manifest, Output, fingerprint
@@ -78,6 +78,8 @@ class ExportPlan:
     """The columns that the mix names."""
     named: tuple[Column, ...]
     """The columns that the user named for the rows."""
+    messages: Column | None
+    """The column of conversations that become the tokens; None for those of the texts."""
     text_bytes: int
 
     @property
@@ -90,8 +92,12 @@ class ExportPlan:
         """How documents are put into sequences, or None."""
         if self.options.pack is None:
             return None
-        pad_id = 0 if self.eos is None else self.eos
-        return Packing(length=self.options.pack, kind=self.options.packing, pad_id=pad_id)
+        return Packing(
+            length=self.options.pack,
+            kind=self.options.packing,
+            pad_id=self.recipe["packing"]["pad_id"],
+            is_marked=self.messages is not None,
+        )
 
     @property
     def documents(self) -> int:
@@ -109,6 +115,7 @@ class ExportPlan:
         return RowColumns(
             has_ids=self.tokenizer is not None,
             has_text=self.options.with_text,
+            has_labels=self.messages is not None,
             id_type=self.options.id_type,
             chosen=column_schema(self.named),
         )
@@ -116,7 +123,13 @@ class ExportPlan:
     @property
     def has_usual_columns(self) -> bool:
         """Whether rows have the columns of tokenized documents and no others."""
-        return self.columns.has_ids and not self.named and self.options.id_type is None
+        is_usual = self.columns.has_ids and not self.columns.has_labels
+        return is_usual and not self.named and self.options.id_type is None
+
+    @property
+    def has_tokens_of_texts(self) -> bool:
+        """Whether the tokens are those of the texts of all kept documents, each once."""
+        return self.options.mix is None and self.messages is None
 
     def row_schema(self, kind: Format) -> pa.Schema:
         """Return the columns that the shards of a format have."""
@@ -165,12 +178,14 @@ def make_plan(
     known = KnownColumns(store, sources)
     named = export_columns(known, options.columns)
     columns = () if options.mix is None else mix_columns(options.mix, known)
-    every = tuple(dict.fromkeys((*columns, *named)))
+    messages = None if options.messages is None else messages_column(known, options.messages)
+    every = tuple(dict.fromkeys((*columns, *named, *(() if messages is None else (messages,)))))
     documents = kept_groups(
         store, sources, table, Selected(options.verdict_set, every, cut, options.held_out)
     )
     recipe = {
         **_chosen(tokenizer, options, bos, eos),
+        **({} if options.chat is None else {"messages": {"column": options.messages, **options.chat.recipe}}),
         **({"columns": column_recipe(named)} if named else {}),
         "sources": list(sources),
         "dedup": {**removed.recipe, **({} if cut is None else {"cut": dict(cut.recipe)})},
@@ -178,10 +193,10 @@ def make_plan(
     return ExportPlan(
         storage=store,
         tokenizer=tokenizer,
-        encoding=None if tokenizer is None else _encoding_file(tokenizer, options.special_tokens),
+        encoding=None if tokenizer is None else _encoding_file(tokenizer, options),
         options=options,
         bos=bos,
-        eos=eos,
+        eos=None if options.chat else eos,
         sources=tuple(sources),
         recipe=recipe,
         inputs=(
@@ -193,19 +208,21 @@ def make_plan(
         order=Order(rows=documents.rows, seed=SEED),
         mix_columns=columns,
         named=named,
+        messages=messages,
         text_bytes=documents.text_bytes,
     )
 
 
 def _id_bytes(tokenizer: TokenizerFile, options: ExportOptions) -> int:
-    return 4 if options.id_type else id_bytes_of(tokenizer.largest_id + 1)
+    return 4 if options.id_type or options.chat else id_bytes_of(tokenizer.largest_id + 1)
 
 
-def _encoding_file(tokenizer: TokenizerFile, special: SpecialTokens) -> TokenizerFile:
-    """Return the tokenizer with the file that texts are encoded with."""
-    if special == "ids":
+def _encoding_file(tokenizer: TokenizerFile, options: ExportOptions) -> TokenizerFile:
+    """Return the tokenizer with the file that texts or conversations are encoded with."""
+    if options.special_tokens == "ids":
         return tokenizer
-    json = without_special_tokens(tokenizer.json, tokenizer.name)
+    changed = without_special_tokens if options.chat is None else with_private_names
+    json = changed(tokenizer.json, tokenizer.name)
     return replace(tokenizer, json=json, sha256=hashlib.sha256(json.encode()).hexdigest())
 
 
@@ -223,7 +240,7 @@ def _chosen(
             **tokenizer.recipe,
             "dtype": f"uint{8 * _id_bytes(tokenizer, options)}",
             "bos": bos,
-            "eos": eos,
+            "eos": None if options.chat else eos,
             "special_tokens": options.special_tokens,
             **({} if options.id_type is None else {"id_type": options.id_type}),
         },

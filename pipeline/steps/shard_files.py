@@ -16,12 +16,13 @@ from thresher.pipeline.engine.part_store import PartStore
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.task import ItemTracker, PartOutputs
 from thresher.pipeline.steps.sorted_runs import TOKENS, merged_rows
+from thresher.shards.chat.labelled_rows import loss_count, with_labels
 from thresher.shards.dataset import ShardFile, SideFile, shard_body
 from thresher.shards.formats.format import RowSize
 from thresher.shards.formats.packing_plan import PLAN_SUFFIX, write_plan
 from thresher.shards.formats.registry import FORMATS
 from thresher.shards.formats.row_groups import data_bytes, row_bytes
-from thresher.shards.formats.shard_rows import RowColumns
+from thresher.shards.formats.shard_rows import LABELS, RowColumns
 from thresher.shards.packer import Packer, Packing
 from thresher.shards.packing import PackingLoss, packing_loss, sequence_count
 from thresher.storage.manifest import Output
@@ -45,7 +46,9 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
     *names, line_file = part.writes
     runs = [span.name for span in part.inputs]
     is_of_texts = task.columns.has_text and not task.columns.has_ids
-    outcome = _Outcome(text_bytes=0 if is_of_texts else None)
+    outcome = _Outcome(
+        text_bytes=0 if is_of_texts else None, loss_tokens=0 if task.columns.has_labels else None
+    )
     writes = partial(_write_shard, store, task, runs, outcome)
     shard, *companions = _write_files(store, names, len(task.places), writes)
     line = ShardFile(
@@ -62,6 +65,7 @@ def shard_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOu
         cut_documents=outcome.loss.cut_documents if outcome.loss else 0,
         data_bytes=outcome.data_bytes,
         text_bytes=outcome.text_bytes,
+        loss_tokens=outcome.loss_tokens,
         companions=tuple(
             SideFile(
                 name=file.name,
@@ -87,6 +91,8 @@ class _Outcome:
     data_bytes: int = 0
     text_bytes: int | None = None
     """Of rows with texts and without token ids."""
+    loss_tokens: int | None = None
+    """Tokens that bear loss, of rows with labels."""
     loss: PackingLoss | None = None
     frame_sha256: str | None = None
     """Of the shard."""
@@ -96,6 +102,8 @@ class _Outcome:
     def add(self, rows: pa.Table) -> None:
         """Count the tokens or the texts of documents."""
         self.tokens += _tokens(rows)
+        if self.loss_tokens is not None:
+            self.loss_tokens += loss_count(rows)
         if self.text_bytes is not None:
             self.text_bytes += int(row_bytes(rows.select(["text"])).sum())
 
@@ -111,6 +119,9 @@ def _write_shard(
     in_rows = task.packing is not None and not kind.is_by_source
     has_plan = task.packing is not None and kind.is_by_source and task.packing.kind == "best-fit"
     schema = task.columns.packed if in_rows else task.columns.document
+    shown = schema.names
+    if task.columns.has_labels and kind.is_by_source:
+        shown = [name for name in shown if name != LABELS]  # its marks are in the ids
     writer = kind.open(files[:-1] if has_plan else files, schema, task.id_bytes, expected)
     packer = Packer(task.packing) if task.packing is not None and in_rows else None
     lengths = [np.zeros(0, np.int64)]
@@ -118,11 +129,12 @@ def _write_shard(
         outcome.add(rows)
         if task.packing is not None and kind.is_by_source:
             lengths.append(rows[TOKENS].to_numpy())
-        for each in (rows,) if packer is None else packer.add(rows):
-            outcome.data_bytes += data_bytes(each.select(schema.names))
+        documents = with_labels(rows) if LABELS in shown and packer is None else rows
+        for each in (documents,) if packer is None else packer.add(rows):
+            outcome.data_bytes += data_bytes(each.select(shown))
             writer.write(each)
     for each in () if packer is None else packer.rest():
-        outcome.data_bytes += data_bytes(each.select(schema.names))
+        outcome.data_bytes += data_bytes(each.select(shown))
         writer.write(each)
     outcome.frame_sha256 = writer.close()
     if packer is not None:

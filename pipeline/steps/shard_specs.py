@@ -58,13 +58,17 @@ def shards_of(
 ) -> Iterator[ShardSpec]:
     """Yield the shards of the rows at some places, which have that size together."""
     packs = wanted.packing is not None and not kind.is_by_source
-    if packs or not (wanted.columns.has_text and kind.holds_text):
-        # A packed row has a position and a segment for each token.
-        size = RowSize(
-            rows=size.rows,
-            tokens=size.tokens * (PACKED_COLUMNS if packs and kind.holds_text else 1),
-            column_bytes=0 if packs else size.column_bytes,
-        )
+    # A packed row has a position and a segment for each token, and a labelled one a label.
+    columns = PACKED_COLUMNS if packs and kind.holds_text else 1
+    if wanted.columns.has_labels and not kind.is_by_source:
+        columns += 1
+    has_text = wanted.columns.has_text and kind.holds_text and not packs
+    size = RowSize(
+        rows=size.rows,
+        tokens=size.tokens * columns,
+        text_bytes=size.text_bytes if has_text else 0,
+        column_bytes=0 if packs else size.column_bytes,
+    )
     most = wanted.bytes or kind.shard_bytes
     count = min(max(1, -(-kind.bytes_of(size, wanted.id_bytes) // most)), max(len(places), 1))
     for number, each in enumerate(split(places, count)):

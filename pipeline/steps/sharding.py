@@ -12,24 +12,25 @@ Decision 43 has the arithmetic for 10^9 documents.
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
-from thresher.core import CorruptData
-from thresher.pipeline.engine.local.worker_pool import WorkerPool
 from thresher.pipeline.engine.step import Part, Step
-from thresher.pipeline.engine.working_stages import WorkingStages
-from thresher.pipeline.steps.columns.known_columns import Column
+from thresher.pipeline.steps.choice.choosing import (
+    Choice,
+    ShardingPlan,
+    encoding_of,
+    inputs_of,
+    sealed_outputs,
+    tokenizer_read,
+)
 from thresher.pipeline.steps.merging import MergeParameters, merge_work
-from thresher.pipeline.steps.selecting import SelectParameters, select_work, solve
 from thresher.pipeline.steps.shard_files import ShardParameters, line_name, shard_work
 from thresher.pipeline.steps.shard_specs import ShardSize, ShardSpec, order_of, shards_of
 from thresher.pipeline.steps.tokenizing import (
     COUNTED,
     NAMED_SPECIAL,
-    TOKENIZER,
-    Encoding,
-    ExportPart,
+    DocumentGroup,
     LayoutTask,
     MixTask,
     NamedColumns,
@@ -37,88 +38,15 @@ from thresher.pipeline.steps.tokenizing import (
     size_of,
     tokenize_work,
 )
-from thresher.pipeline.terminal.progress import Progress
 from thresher.shards.dataset import ShardFile, shard_file
-from thresher.shards.encoder import is_fast_equal
 from thresher.shards.formats.format import RowSize
 from thresher.shards.formats.registry import FORMATS
-from thresher.shards.formats.shard_rows import RowColumns
-from thresher.shards.mix import Mix, RealisedSource
-from thresher.shards.order import BY_SOURCE, MIXED, Order, split
-from thresher.shards.packer import Packing
-from thresher.shards.tokenizer import TokenizerFile
+from thresher.shards.order import BY_SOURCE, MIXED, split
 from thresher.storage import sealed_reading
 from thresher.storage.manifest import Input, Manifest, Output
 from thresher.storage.store import Store
 
 FAN_IN = 256
-FAST_FROM = 4 << 20
-"""Bytes of text from which the fast tokenizer pays: for so many, the other one takes as much CPU as the proof that both
-give the same ids (decision 45).
-"""
-
-
-class DocumentGroup(NamedTuple):
-    """Parts of one component that one worker encodes."""
-
-    name: str
-    parts: tuple[ExportPart, ...]
-    component: int
-    first: int
-    """Number of the group's first row in its component."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardingPlan:
-    """What to make shards of, and where."""
-
-    storage: Store
-    """The store of the documents."""
-    scratch: Store
-    """The store of the working files."""
-    out: Store
-    """The store that gets the shards."""
-    recipe: Mapping[str, Any]
-    tokenizer: TokenizerFile | None
-    """None for rows without token ids."""
-    bos: int | None
-    eos: int | None
-    special: tuple[str, ...]
-    """Names of the tokenizer's special tokens."""
-    id_bytes: int
-    groups: tuple[DocumentGroup, ...]
-    components: tuple[str, ...]
-    order: Order
-    formats: tuple[str, ...]
-    columns: RowColumns
-    shard_bytes: int | None
-    """Bytes of a shard before compression; None for those that suit its format."""
-    packing: Packing | None
-    """None if documents are not packed."""
-    mix: Mix | None
-    """None if every document occurs once."""
-    mix_columns: tuple[Column, ...]
-    """The columns that the mix names."""
-    named: tuple[Column, ...]
-    """The columns that the user named for the rows."""
-    text_bytes: int
-    """UTF-8 bytes of the texts of all documents, each counted once."""
-    wanted: tuple[ShardSpec, ...] | None
-    """The shards to make; None for all."""
-
-
-class Choice(NamedTuple):
-    """Which documents occur how often."""
-
-    order: Order
-    mixes: Sequence[MixTask | None]
-    """For each group what its worker must know of the mix."""
-    realised: tuple[RealisedSource, ...]
-    """What the sources of the mix have."""
-    fast: bool
-    """Whether the fast tokenizer encodes. Then it is proven to give the same ids."""
-    stages: WorkingStages
-    """Those that decided it; the shards take more."""
 
 
 class MadeShards(NamedTuple):
@@ -143,41 +71,6 @@ class _Bucket(NamedTuple):
     parts: list[Part]
 
 
-def choose(plan: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> Choice:
-    """Decide which documents occur how often. Write nothing but working files.
-
-    Raise `InputError` if a source of the mix has no document.
-    """
-    stages = WorkingStages(purpose="the export", scratch=plan.scratch, pool=pool, progress=progress)
-    fast = False
-    if plan.tokenizer is not None:
-        _put_tokenizer(plan.scratch, plan.tokenizer.json.encode())
-        fast = plan.text_bytes >= FAST_FROM and is_fast_equal(plan.tokenizer.json)
-    if plan.mix is None:
-        return Choice(
-            order=plan.order,
-            mixes=(None,) * len(plan.groups),
-            realised=(),
-            fast=fast,
-            stages=stages,
-        )
-    step = Step(name="select", version=2, recipe=plan.recipe)
-    parts = [_select_part(plan, plan.mix, group, fast=fast) for group in plan.groups]
-    selections, encoded = [], []
-    for part, manifest in zip(parts, stages.run(step, parts, select_work), strict=True):
-        selection, *ids = _outputs(part, manifest)
-        selections.append(selection)
-        encoded.append(ids[0] if ids else None)
-    solved = solve(plan.scratch, plan.mix, selections, encoded, plan.order.seed)
-    return Choice(
-        order=solved.order,
-        mixes=solved.tasks,
-        realised=solved.realised,
-        fast=fast,
-        stages=stages,
-    )
-
-
 def make_shards(plan: ShardingPlan, choice: Choice) -> MadeShards:
     """Make the wanted shards that are missing or damaged. Return all wanted ones.
 
@@ -185,16 +78,16 @@ def make_shards(plan: ShardingPlan, choice: Choice) -> MadeShards:
     they are made again by a second call.
     """
     stages = choice.stages
-    plan = replace(plan, order=choice.order)
+    plan = replace(plan, order=choice.order, groups=tuple(choice.groups))
     layouts = _layouts(plan)
     tokenize = Step(name="tokenize", version=4, recipe=plan.recipe)
     pieces = [
-        _tokenize_part(plan, group, layouts, mix, fast=choice.fast)
-        for group, mix in zip(plan.groups, choice.mixes, strict=True)
+        _tokenize_part(plan, group, layouts, mix, ids, fast=choice.fast)
+        for group, mix, ids in zip(plan.groups, choice.mixes, choice.conversations, strict=True)
     ]
     written, counts = [], []
     for part, manifest in zip(pieces, stages.run(tokenize, pieces, tokenize_work), strict=True):
-        written.append(_outputs(part, manifest))
+        written.append(sealed_outputs(part, manifest))
         counts.append(manifest.counts)
     regions: dict[str, list[_Region]] = {}
     merge = Step(name="merge", version=1, recipe=plan.recipe)
@@ -265,12 +158,13 @@ def _tokenize_part(
     group: DocumentGroup,
     layouts: tuple[LayoutTask, ...],
     mix: MixTask | None,
+    conversations: Output | None,
     *,
     fast: bool,
 ) -> Part:
     named = NamedColumns(plan.named, tuple(part.columns for part in group.parts))
-    inputs = _inputs_of(group, named)
-    mixed = () if mix is None else (mix.selection, mix.encoded)
+    inputs = inputs_of(group, named)
+    read = (conversations,) if mix is None else (conversations, mix.selection, mix.encoded)
     return Part(
         name=group.name,
         inputs=inputs,
@@ -279,59 +173,17 @@ def _tokenize_part(
             component=group.component,
             first=group.first,
             order=plan.order,
-            encoding=_encoding(plan, fast=fast),
+            encoding=encoding_of(plan, fast=fast),
             layouts=layouts,
             mix=mix,
             named=named,
             special=plan.special,
+            conversations=conversations,
         ),
-        reads=(*_tokenizer_read(plan), *(each.name for each in mixed if each is not None)),
+        reads=(*tokenizer_read(plan), *(each.name for each in read if each is not None)),
         writes=tuple(f"runs/{layout.order}/0/{group.name}.parquet" for layout in layouts),
         stores={span.name: plan.storage for span in inputs},
     )
-
-
-def _select_part(plan: ShardingPlan, mix: Mix, group: DocumentGroup, *, fast: bool) -> Part:
-    named = NamedColumns(plan.mix_columns, tuple(part.columns for part in group.parts))
-    inputs = _inputs_of(group, named)
-    return Part(
-        name=group.name,
-        inputs=inputs,
-        parameters=SelectParameters(
-            kept=tuple(part.kept for part in group.parts),
-            named=named,
-            mix=mix,
-            encoding=_encoding(plan, fast=fast),
-        ),
-        reads=_tokenizer_read(plan),
-        writes=(
-            f"selection/{group.name}.parquet",
-            # Keeping the ids costs as much as encoding them again with the fast engine, and far less with the slow one.
-            *((f"encoded/{group.name}.parquet",) if mix.by == "tokens" and not fast else ()),
-        ),
-        stores={span.name: plan.storage for span in inputs},
-    )
-
-
-def _inputs_of(group: DocumentGroup, named: NamedColumns) -> tuple[Input, ...]:
-    """Return the tables that a worker reads: those of the documents first, then those of the named columns."""
-    spans = (span for each in named.tables for span in each.spans) if named.columns else ()
-    return tuple(dict.fromkeys((*_spans_of(group), *spans)))
-
-
-def _spans_of(group: DocumentGroup) -> tuple[Input, ...]:
-    return tuple(span for part in group.parts for span in (part.documents, part.signatures, part.verdicts))
-
-
-def _tokenizer_read(plan: ShardingPlan) -> tuple[str, ...]:
-    return () if plan.tokenizer is None else (TOKENIZER,)
-
-
-def _encoding(plan: ShardingPlan, *, fast: bool) -> Encoding | None:
-    if plan.tokenizer is None:
-        return None
-    file = Input(name=TOKENIZER, sha256=plan.tokenizer.sha256)
-    return Encoding(tokenizer=file, bos=plan.bos, eos=plan.eos, fast=fast)
 
 
 def _buckets(region: _Region, layout: LayoutTask, level: int) -> Iterator[_Bucket]:
@@ -412,24 +264,5 @@ def _spans(runs: Sequence[Output]) -> tuple[Input, ...]:
     return tuple(Input(name=run.name, sha256=run.sha256) for run in runs)
 
 
-def _put_tokenizer(scratch: Store, data: bytes) -> None:
-    """Store the tokenizer for the workers. Replace what an earlier attempt left if that is damaged or changed."""
-    if scratch.put(TOKENIZER, data):
-        return
-    try:
-        is_same = scratch.read(TOKENIZER) == data
-    except CorruptData:
-        is_same = False
-    if not is_same:
-        scratch.delete(TOKENIZER)
-        scratch.put(TOKENIZER, data)
-
-
-def _outputs(part: Part, manifest: Manifest) -> tuple[Output, ...]:
-    """Return the outputs of a sealed part in the order of `part.writes`."""
-    by_name = {output.name: output for output in manifest.outputs}
-    return tuple(by_name[name] for name in part.writes)
-
-
 def _line(scratch: Store, part: Part, manifest: Manifest) -> ShardFile:
-    return shard_file(json.loads(sealed_reading.read_sealed(scratch, _outputs(part, manifest)[-1])))
+    return shard_file(json.loads(sealed_reading.read_sealed(scratch, sealed_outputs(part, manifest)[-1])))

@@ -73,6 +73,16 @@ class ExportPart(NamedTuple):
     """Where the columns lie that the export names."""
 
 
+class DocumentGroup(NamedTuple):
+    """Parts of one component that one worker encodes."""
+
+    name: str
+    parts: tuple[ExportPart, ...]
+    component: int
+    first: int
+    """Number of the group's first row in its component."""
+
+
 class NamedColumns(NamedTuple):
     """Columns that a user named, and where they lie for each part."""
 
@@ -142,6 +152,8 @@ class TokenizeParameters(NamedTuple):
     """The columns that the user named for the rows."""
     special: tuple[str, ...]
     """Names of the tokenizer's special tokens."""
+    conversations: Output | None
+    """The marked token ids of all documents, if they are conversations (`pipeline.steps.choice.conversing`)."""
 
 
 class _Rows(NamedTuple):
@@ -171,9 +183,11 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
     index = np.cumsum(needed) - 1
     documents = documents.filter(pa.array(needed))
     table = documents
-    if task.mix is not None and task.mix.encoded is not None and sources is not None:
+    if task.conversations is not None:
+        table = table.add_column(0, IDS.field(0), kept_ids(store, task.conversations, needed))
+    elif task.mix is not None and task.mix.encoded is not None and sources is not None:
         belongs = sources["source"].to_numpy() != NO_SOURCE
-        table = table.add_column(0, IDS.field(0), _kept_ids(store, task.mix.encoded, needed[belongs]))
+        table = table.add_column(0, IDS.field(0), kept_ids(store, task.mix.encoded, needed[belongs]))
     elif task.encoding is not None:
         ids = pa.chunked_array(list(encoded(store, documents["text"], task.encoding)), IDS.field(0).type)
         table = table.add_column(0, IDS.field(0), ids)
@@ -192,7 +206,7 @@ def tokenize_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> Par
     return PartOutputs(counts=counts, outputs=tuple(outputs))
 
 
-def _kept_ids(
+def kept_ids(
     store: PartStore, encoded_before: Output, needed: npt.NDArray[np.bool_]
 ) -> "pa.ChunkedArray[Any]":
     """Return the ids of some of the documents that were encoded before. Raise `CorruptData` if they are damaged."""

@@ -104,8 +104,8 @@ def _columns(schema: pa.Schema, id_bytes: int) -> list[_Column]:
             made.append(_numbers(field.name, id_kind(schema, id_bytes)))
         elif field.nullable:
             made.append(_json(field.name))
-        elif field.type == pa.list_(pa.int32()):
-            made.append(_numbers(field.name, "int32"))
+        elif field.type in (pa.list_(pa.int32()), pa.list_(pa.int64())):
+            made.append(_numbers(field.name, str(field.type.value_type)))
         elif field.type == pa.string():
             made.append(_Column(field.name, "str", None, lambda value: value.as_py().encode()))
         elif field.type == pa.int64():

@@ -51,6 +51,11 @@ sequence (from 1; 0 is padding), and the ids of the documents in this order, wit
 the same shape, and PyTorch's default collate makes batches of them.
 """
 
+LABELS = "labels"
+"""The column that says which tokens bear loss: the id of each that does, and -100 for every other. PyTorch's cross
+entropy leaves out -100, and trainers take a column of this name as it is.
+"""
+
 IdType = Literal["int32", "int64"]
 """The type of token ids that a user asks for. Without one, ids take as few bytes as a format allows."""
 
@@ -64,6 +69,8 @@ class RowColumns:
     has_ids: bool = True
     """Whether a row has token ids. Without a tokenizer it has none."""
     has_text: bool = True
+    has_labels: bool = False
+    """Whether token ids have labels beside them."""
     id_type: IdType | None = None
     chosen: pa.Schema = NO_COLUMNS
     """Further columns that the user named; none of them is a column of `DOCUMENT_ROW`."""
@@ -71,12 +78,12 @@ class RowColumns:
     @property
     def document(self) -> pa.Schema:
         """The columns that a reader gets."""
-        return with_id_type(pa.schema([*filter(self._has, DOCUMENT_ROW), *self.chosen]), self.id_type)
+        return self._tokens(pa.schema([*filter(self._has, DOCUMENT_ROW), *self.chosen]))
 
     @property
     def packed(self) -> pa.Schema:
         """The columns of a row that is a packed sequence."""
-        return with_id_type(PACKED_ROW, self.id_type)
+        return self._tokens(PACKED_ROW)
 
     @property
     def exact(self) -> pa.Schema:
@@ -84,15 +91,23 @@ class RowColumns:
         more = (field for field in self.chosen if field.name not in EXACT_ROW.names)
         return pa.schema([*filter(self._has, EXACT_ROW), *more])
 
+    def _tokens(self, schema: pa.Schema) -> pa.Schema:
+        """Return columns with the labels, if there are any, and ids and labels of the wanted type."""
+        if self.has_labels:
+            schema = schema.insert(1, _column(LABELS, pa.list_(pa.int32())))
+        return with_id_type(schema, self.id_type)
+
     def _has(self, field: "pa.Field[Any]") -> bool:
         return {"input_ids": self.has_ids, "text": self.has_text}.get(field.name, True)
 
 
 def with_id_type(schema: pa.Schema, id_type: IdType | None) -> pa.Schema:
     """Return the columns with 64-bit token ids if the user asks for them. All other ids are 32-bit in rows."""
-    if id_type != "int64" or "input_ids" not in schema.names:
-        return schema
-    return schema.set(schema.get_field_index("input_ids"), _column("input_ids", pa.list_(pa.int64())))
+    if id_type == "int64":
+        for name in ("input_ids", LABELS):
+            if name in schema.names:
+                schema = schema.set(schema.get_field_index(name), _column(name, pa.list_(pa.int64())))
+    return schema
 
 
 def id_kind(schema: pa.Schema, id_bytes: int) -> str:

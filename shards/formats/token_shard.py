@@ -15,8 +15,8 @@ from thresher.core import CorruptData
 from thresher.shards.formats.checked_file import BLOCK_BYTES, HEADER_BYTES, Header
 from thresher.shards.formats.format import Format, RowSize
 from thresher.shards.formats.parquet import ParquetShard
-from thresher.shards.formats.shard_rows import DOCUMENT_ROW, EXACT_REFERENCE, flat_ids
-from thresher.shards.formats.tokens import FORMAT, MAGIC, TokensWriter, refs_name
+from thresher.shards.formats.shard_rows import DOCUMENT_ROW, EXACT_REFERENCE, LABELS, flat_ids
+from thresher.shards.formats.tokens import FORMAT, MAGIC, MARKED, TokensWriter, refs_name
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -29,9 +29,12 @@ class TokenShard:
 
     def __init__(self, files: Sequence[BinaryIO], schema: pa.Schema, id_bytes: int, size: RowSize) -> None:
         tokens, references = files
-        head = _header(size, id_bytes).to_bytes(MAGIC)
-        self._tokens = TokensWriter(cast(BinaryIO, _HeaderFirst(tokens, head)), id_bytes=id_bytes)
-        known = {*DOCUMENT_ROW.names, *EXACT_REFERENCE.names}
+        is_marked = LABELS in schema.names
+        head = _header(size, id_bytes, is_marked=is_marked).to_bytes(MAGIC)
+        self._tokens = TokensWriter(
+            cast(BinaryIO, _HeaderFirst(tokens, head)), id_bytes=id_bytes, is_marked=is_marked
+        )
+        known = {*DOCUMENT_ROW.names, *EXACT_REFERENCE.names, LABELS}
         columns = pa.schema([*EXACT_REFERENCE, *(field for field in schema if field.name not in known)])
         self._references = ParquetShard((references,), columns, id_bytes, size)
 
@@ -77,11 +80,11 @@ class _HeaderFirst(io.RawIOBase):
         return len(self._head)
 
 
-def _header(size: RowSize, id_bytes: int) -> Header:
+def _header(size: RowSize, id_bytes: int, *, is_marked: bool) -> Header:
     ids_stop = HEADER_BYTES + size.tokens * id_bytes
     ends = ids_stop + -ids_stop % END_BYTES
     words = (size.rows, size.tokens, HEADER_BYTES, ends, ends + END_BYTES * size.rows, BLOCK_BYTES)
-    return Header(kind=id_bytes, words=words)
+    return Header(kind=id_bytes + MARKED * is_marked, words=words)
 
 
 def _names(number: int, _: int) -> tuple[str, ...]:

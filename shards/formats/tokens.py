@@ -1,7 +1,8 @@
 """`tokens`: shards of token ids that a loader maps into memory and reads at any token without parsing.
 
 Layout, little-endian; the frame with header and checksums is that of `shards.formats.checked_file`
-1. Header: magic `THRTOKEN`, version, bytes of a token id (u32: 2 or 4), documents (u64), tokens (u64), offset of the
+1. Header: magic `THRTOKEN`, version, bytes of a token id (u32: 2 or 4; 260 for ids of 4 bytes whose highest bit says
+   that they bear no loss, `shards.loss_marks`), documents (u64), tokens (u64), offset of the
    ids (u64: 4,096), offset of the ends (u64), offset of the checksums (u64), bytes of a block (u64).
 2. ids: the tokens of all documents, one after the other.
 3. ends: for each document, the index behind its last token (u64).
@@ -34,6 +35,8 @@ FORMAT = "tokens"
 """What `ShardFile.format` says of such a shard."""
 SUFFIX = ".tokens"
 SMALL_VOCABULARY = 1 << 16
+MARKED = 256
+"""Is added to the bytes of an id in a header if ids are marked."""
 
 
 def id_bytes_of(vocabulary: int) -> int:
@@ -54,11 +57,14 @@ def refs_name(shard: str) -> str:
 class TokensWriter:
     """Writes one shard, batch by batch. Memory: 8 bytes a document, 8 bytes a MiB, and the batch."""
 
-    def __init__(self, file: BinaryIO, *, id_bytes: int) -> None:
-        """Begin a shard in an empty, seekable file. Raise `ValueError` if `id_bytes` is neither 2 nor 4."""
-        if id_bytes not in (2, 4):
-            raise ValueError(f"id_bytes is {id_bytes}; 2 and 4 are possible")
-        self._id_bytes = id_bytes
+    def __init__(self, file: BinaryIO, *, id_bytes: int, is_marked: bool = False) -> None:
+        """Begin a shard in an empty, seekable file; `is_marked` says that ids have marks (`shards.loss_marks`).
+
+        Raise `ValueError` if `id_bytes` is neither 2 nor 4, or not 4 and ids are marked.
+        """
+        if id_bytes not in ((4,) if is_marked else (2, 4)):
+            raise ValueError(f"id_bytes is {id_bytes}; 2 and 4 are possible, and 4 for marked ids")
+        self._id_bytes, self._kind = id_bytes, id_bytes + MARKED * is_marked
         self._out = CheckedWriter(file)
         self._ends: list[npt.NDArray[np.uint64]] = []
         self._tokens = 0
@@ -86,7 +92,7 @@ class TokensWriter:
         for ends in self._ends:
             self._out.write(ends)
         words = (documents, self._tokens, HEADER_BYTES, ends_offset, self._out.offset, BLOCK_BYTES)
-        return self._out.close(MAGIC, Header(kind=self._id_bytes, words=words))
+        return self._out.close(MAGIC, Header(kind=self._kind, words=words))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,15 +111,16 @@ class TokensLayout:
     def of(header: Header, where: str) -> "TokensLayout":
         """Return the layout that a header describes. Raise `CorruptData` if its fields contradict each other."""
         documents, tokens, ids, ends, stop, block = header.words
-        expected = HEADER_BYTES + tokens * header.kind
+        id_bytes = header.kind % MARKED
+        expected = HEADER_BYTES + tokens * id_bytes
         expected += -expected % 8
         if (
-            header.kind not in (2, 4)
+            header.kind not in (2, 4, MARKED + 4)
             or (ids, block) != (HEADER_BYTES, BLOCK_BYTES)
             or (ends, stop) != (expected, expected + 8 * documents)
         ):
             raise CorruptData(f"{where}: the fields of its header contradict each other; {REMEDY}")
-        return TokensLayout(id_bytes=header.kind, documents=documents, tokens=tokens, ends=ends, stop=stop)
+        return TokensLayout(id_bytes=id_bytes, documents=documents, tokens=tokens, ends=ends, stop=stop)
 
 
 class TokensShard:

@@ -30,8 +30,10 @@ class WebDatasetShard:
         (self._file,) = files
         self._names = schema.names
         self._lists = [field.name for field in schema if _is_numbers(field)]
-        kinds = {"input_ids": id_kind(schema, id_bytes)} if "input_ids" in schema.names else {}
-        self._dtypes = {name: np.dtype(kinds.get(name, "int32")).newbyteorder("<") for name in self._lists}
+        kinds = {name: str(schema.field(name).type.value_type) for name in self._lists}
+        if "input_ids" in kinds:
+            kinds["input_ids"] = id_kind(schema, id_bytes)
+        self._dtypes = {name: np.dtype(kind).newbyteorder("<") for name, kind in kinds.items()}
         self._rows = 0
 
     def write(self, rows: pa.Table) -> None:

@@ -11,6 +11,7 @@ from thresher.core import CorruptData, InputError
 from thresher.shards.dataset import Dataset, ShardFile, SideFile
 from thresher.shards.formats import tokens
 from thresher.shards.formats.checked_file import REMEDY
+from thresher.shards.packed_rows import IdFormat
 from thresher.storage.directory_store import DirectoryStore
 from thresher.storage.location import SCHEMES, open_store
 from thresher.storage.store import Store
@@ -70,8 +71,8 @@ class LoaderData:
     fingerprint: str
     """Identity of the exports, in their order."""
     shards: tuple[LoaderShard, ...]
-    id_bytes: int
-    """Bytes of a token id, the same in all shards."""
+    ids: IdFormat
+    """How all shards hold token ids."""
 
     @property
     def sources(self) -> dict[str, tuple[int, ...]]:
@@ -91,6 +92,7 @@ def open_data(locations: Sequence[str | Path]) -> LoaderData:
     shards: list[LoaderShard] = []
     exports: dict[str, str | Path] = {}
     tokenizers: dict[str, str | Path] = {}
+    is_marked: list[bool] = []
     for location in locations:
         store = dataset_store(location)
         dataset = _manifest(store, location)
@@ -100,14 +102,20 @@ def open_data(locations: Sequence[str | Path]) -> LoaderData:
             )
         exports[dataset.fingerprint] = location
         shards += _shards(store, dataset, location)
+        is_marked.append(dataset.recipe.get("messages") is not None)
         tokenizers.setdefault(str(dataset.recipe["tokenizer"].get("sha256")), location)
     if len(tokenizers) > 1:
         first, second, *_ = tokenizers.values()
         raise InputError(f"{first} and {second} have different tokenizers; export both with the same one")
+    if len({shard.id_bytes for shard in shards}) > 1:
+        raise InputError(
+            "the exports have ids of 16 and of 32 bits; export all of them with --id-type int32 (an export of "
+            "--messages always has 32)"
+        )
     return LoaderData(
         fingerprint=xxhash.xxh3_128_hexdigest("\n".join(exports).encode()),
         shards=tuple(shards),
-        id_bytes=shards[0].id_bytes,
+        ids=IdFormat(shards[0].id_bytes, any(is_marked)),
     )
 
 

@@ -27,7 +27,7 @@ class Loader:
     `[t * G, (t + 1) * G)` with `G = batch_size * world_size`, and each rank gets `batch_size` of them. A batch is a
     dict of NumPy arrays of shape (batch_size, length): `input_ids` (int64), `positions` (int32, from 0 in each piece of
     a document) and `segments` (int32, the pieces of a row numbered from 1; 0 is padding). `sequences` has the number of
-    each row in the run.
+    each row in the run. An export of conversations has `labels` (int64) too: ids of tokens that bear loss, and -100.
 
     Iterating continues where the loader stands, and ends after `epochs`. If the rest of the run does not fill a step,
     that step is left out (`drop_last=True`), or filled up with rows of padding, whose numbers are negative. So every

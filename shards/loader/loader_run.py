@@ -69,7 +69,7 @@ def open_run(locations: Sequence[str | Path], options: LoaderOptions) -> Run:
         options=options,
         data=data,
         access=access,
-        reader=SequenceReader(sources, schedule, access, plans, options, data.id_bytes),
+        reader=SequenceReader(sources, schedule, access, plans, options, data.ids),
         counts=counts,
         end=end,
         identity=Identity(

@@ -12,7 +12,7 @@ from thresher.shards.loader.access.shard_access import ShardAccess
 from thresher.shards.loader.epoch_order import EpochOrder
 from thresher.shards.loader.loader_options import LoaderOptions
 from thresher.shards.loader.schedule import Schedule
-from thresher.shards.packed_rows import NOTHING, Batch, IdBytes, assemble
+from thresher.shards.packed_rows import NOTHING, Batch, IdBytes, IdFormat, assemble
 from thresher.shards.packing import IntArray, Pieces, concat_pieces, document_pieces
 
 
@@ -32,15 +32,14 @@ class Rows:
     numbers: IntArray
     tokens: Sequence[IdBytes]
     """For each row, the token ids of its shard."""
-    id_bytes: int
-    """Bytes of a token id."""
+    kind: IdFormat
     pieces: Pieces
     is_mapped: bool
     """Whether all shards are on this machine."""
 
     def batches(self, size: int, length: int, pad_id: int) -> Iterator[Batch]:
         """Copy `size` rows at a time, as `shards.packed_rows` does; `sequences` has the number of each row."""
-        copied = assemble(self.tokens, self.pieces, length, pad_id, size, self.id_bytes)
+        copied = assemble(self.tokens, self.pieces, length, pad_id, size, self.kind)
         for start, batch in zip(range(0, len(self.numbers), size), copied, strict=True):
             batch["sequences"] = self.numbers[start : start + size]
             yield batch
@@ -56,13 +55,13 @@ class SequenceReader:
         access: ShardAccess,
         plans: Plans,
         options: LoaderOptions,
-        id_bytes: int,
+        kind: IdFormat,
     ) -> None:
         self._sources = sources
         self._schedule = schedule
         self._access = access
         self._plans = plans
-        self._packing, self._id_bytes = options.packing, id_bytes
+        self._packing, self._kind = options.packing, kind
         self._epochs = options.epochs
 
     def place(self, numbers: IntArray) -> tuple[IntArray, IntArray]:
@@ -92,7 +91,7 @@ class SequenceReader:
         return Rows(
             numbers=numbers,
             tokens=tokens,
-            id_bytes=self._id_bytes,
+            kind=self._kind,
             pieces=_in_row_order([pieces for _, pieces in found], real[by_shard], len(numbers)),
             is_mapped=not any(isinstance(ids, RemoteShard) for ids, _ in found),
         )

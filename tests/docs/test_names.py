@@ -40,6 +40,7 @@ FOREIGN = frozenset(
         *("bloom", "process_exception", "startproject"),  # of crawlee, and of Scrapy
         *("AdaptiveFetchSchedule", "pathloop"),  # of Nutch, and of BUbiNG
         *("PathologicalPathDecideRule", "TooManyPathSegmentsDecideRule"),  # of Heritrix
+        *("apply_chat_template", "CrossEntropyLoss"),  # of transformers, and of PyTorch
         "pydantic_core.core_schema.no_info_after_validator_function",
         *("Haus", "wp", "YYYYMMDDhhmmss"),  # words of examples
     }

@@ -58,7 +58,7 @@ def test_a_line_a_file_and_a_sum_at_the_end(user, inputs):
 def test_columns_and_a_document_a_line_are_said_on_the_command_line(user):
     (user.directory / "x.jsonl").write_text(json.dumps({"body": "b", "link": "http://a.org/", "key": "k"}))
     (user.directory / "x.txt").write_text("one\n\ntwo\n")
-    assert "has no column text or html" in user.run("ingest", "s", "x.jsonl", code=2).line
+    assert "has no column text, html or messages" in user.run("ingest", "s", "x.jsonl", code=2).line
     columns = ("--text-column", "body", "--url-column", "link", "--id-column", "key")
     assert user.run("ingest", "s", "x.jsonl", "x.txt", *columns, "--by-line", "--json").json["entries"] == 3
     (warc,) = (user.directory / "data" / "warc" / "s").glob("*.warc.gz")

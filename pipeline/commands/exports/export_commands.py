@@ -123,6 +123,24 @@ def export(
             "tokens, none has one document a sequence. The default is best-fit.",
         ),
     ] = None,
+    messages: Annotated[
+        str | None,
+        typer.Option(
+            "--messages",
+            metavar="COLUMN",
+            help="Make the tokens of the conversations in this column of the input, such as messages, and labels that "
+            "say which of them bear loss (docs/guides/exports.md).",
+        ),
+    ] = None,
+    chat_template: Annotated[
+        str | None,
+        typer.Option(
+            "--chat-template",
+            metavar="FILE|NAME",
+            help="Render conversations with this Jinja template: a file, or a name that the tokenizer has for one of "
+            "its own. The default is the tokenizer's own template.",
+        ),
+    ] = None,
     mix: Annotated[
         Path | None,
         typer.Option(
@@ -188,6 +206,9 @@ def export(
         held_out_by=held_out_by,
         split=split,
         columns=columns,
+        messages=messages,
+        chat_template=chat_template,
+        tokenizer=tokenizer,
     )
     if tokenizer is None:
         check_texts(options)

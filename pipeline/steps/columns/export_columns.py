@@ -11,6 +11,7 @@ from thresher.shards.formats.registry import FORMATS
 from thresher.shards.formats.shard_rows import DOCUMENT_ROW
 
 OPTION = "--columns"
+MESSAGES_OPTION = "--messages"
 ALWAYS_SET = ("document", "cluster")
 """Origins of columns without nulls: every kept document has a row and a signature."""
 
@@ -22,6 +23,17 @@ def export_columns(known: KnownColumns, names: Iterable[str]) -> tuple[Column, .
     """
     wanted = [name for name in names if name not in DOCUMENT_ROW.names]
     return known.find_all(wanted, OPTION)
+
+
+def messages_column(known: KnownColumns, name: str) -> Column:
+    """Return the column of conversations that a name means. Raise `InputError` if there is none, or if its values
+    cannot be lists of messages.
+    """
+    column = known.find(name, MESSAGES_OPTION)
+    kind = column.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_string(kind)):
+        raise InputError(f"{MESSAGES_OPTION} {name}: holds {column.described}, and no lists of messages")
+    return column
 
 
 def check_column_formats(names: Sequence[str], formats: Sequence[str], *, packed: bool) -> None:

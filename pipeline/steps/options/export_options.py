@@ -8,6 +8,7 @@ from typing import get_args
 from thresher.core import InputError
 from thresher.core.settings import format_size, parse_size
 from thresher.pipeline.steps.columns.export_columns import check_column_formats
+from thresher.shards.chat.chat_file import ChatFile, load_chat_file
 from thresher.shards.formats.registry import FORMATS
 from thresher.shards.formats.shard_rows import IdType
 from thresher.shards.held_out_split import HeldOut, HeldOutBy, Split, parse_share
@@ -15,6 +16,7 @@ from thresher.shards.mix import Mix, load_mix
 from thresher.shards.packer import Packings
 from thresher.shards.packing import MAX_LENGTH
 from thresher.shards.special_tokens import SpecialTokens
+from thresher.shards.tokenizer import BYTES
 
 MAX_SHARD_BYTES = 2 << 30
 """MDS counts bytes with 32 bits, and a shard may become somewhat larger than asked for."""
@@ -44,6 +46,10 @@ class ExportOptions:
     held_out: HeldOut | None = None
     columns: tuple[str, ...] = ()
     """Names of further columns of the rows."""
+    messages: str | None = None
+    """The column of conversations that become the tokens; None for those of the texts."""
+    chat: ChatFile | None = None
+    """Their template."""
 
 
 def chosen_options(  # noqa: PLR0913 - the options of the command, which Python has as well
@@ -63,6 +69,9 @@ def chosen_options(  # noqa: PLR0913 - the options of the command, which Python 
     held_out_by: HeldOutBy | None,
     split: Split | None,
     columns: str | Iterable[str],
+    messages: str | None = None,
+    chat_template: str | Path | None = None,
+    tokenizer: str | Path | None = None,
 ) -> ExportOptions:
     """Return what a user chose for an export. Raise `InputError` if an option is wrong, or does not fit the others."""
     formats = tuple(dict.fromkeys(map(str, formats)))
@@ -86,6 +95,10 @@ def chosen_options(  # noqa: PLR0913 - the options of the command, which Python 
     if not text and "text" in names:
         raise InputError("--columns text: --no-text leaves the texts out; give one of the two")
     check_column_formats(names, formats, packed=pack is not None)
+    if messages is None and chat_template is not None:
+        raise InputError("--chat-template: name the column of conversations with --messages")
+    if messages is not None:
+        _check_messages(formats, eos=eos, bos=bos, special_tokens=special_tokens)
     return ExportOptions(
         formats=formats,
         shard_bytes=None if shard_size is None else parse_shard_size(shard_size),
@@ -100,7 +113,30 @@ def chosen_options(  # noqa: PLR0913 - the options of the command, which Python 
         verdict_set=verdicts,
         held_out=_held_out(held_out, held_out_by, split),
         columns=names,
+        messages=messages,
+        chat=None if messages is None or tokenizer is None else _chat_file(chat_template, tokenizer),
     )
+
+
+def _check_messages(
+    formats: Iterable[str], *, eos: str | None, bos: str | None, special_tokens: SpecialTokens | None
+) -> None:
+    """Raise `InputError` if an option does not go with conversations."""
+    for option, value in (("--eos", eos), ("--bos", bos)):
+        if value is not None:
+            raise InputError(
+                f"{option} {value}: the chat template writes the tokens of --messages; leave it out"
+            )
+    if special_tokens == "ids":
+        raise InputError(
+            "--special-tokens ids: with --messages, a message could end its turn and speak as another; leave it out"
+        )
+    if "megatron" in formats:
+        raise InputError("--messages: megatron has no place for labels; choose another --format")
+
+
+def _chat_file(chat_template: str | Path | None, tokenizer: str | Path) -> ChatFile:
+    return load_chat_file(chat_template, None if str(tokenizer) == BYTES else Path(tokenizer))
 
 
 def _held_out(share: str | float | None, by: HeldOutBy | None, split: Split | None) -> HeldOut | None:
@@ -129,6 +165,7 @@ def check_texts(options: ExportOptions) -> None:
     wanting = [
         (bare is not None, f"--format {bare}"),
         (options.pack is not None, "--pack"),
+        (options.messages is not None, "--messages"),
         (options.eos is not None, "--eos"),
         (options.bos is not None, "--bos"),
         (options.id_type is not None, "--id-type"),

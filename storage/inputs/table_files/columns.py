@@ -4,6 +4,7 @@ Columns are recognised by the names that published collections use, in upper or 
 `url` of the column `metadata`. A name that the user gives takes precedence over all others.
 
 1. Text is archived unchanged. If a row has no text but HTML, the HTML is a page and is extracted like a fetched page.
+   If it has neither but a conversation, its text are the contents of the messages; the conversation stays a column.
 2. A web URL becomes the URL of the record; so does an id that is a web URL. White space that browsers remove from a URL
    or escape in it is tolerated. Without a URL, the record is named after its file and line.
 3. A value that is not a valid date, address or text is left out and is never an error: only a missing text costs the
@@ -21,6 +22,7 @@ from urllib.parse import quote
 
 from thresher.core import InputError
 from thresher.core.standards.moment import parse_moment
+from thresher.storage.columns.conversations import CONVERSATIONS, conversation_text
 from thresher.storage.columns.row_values import InputColumns, RowValues
 from thresher.storage.inputs.entry import MAX_PAYLOAD_BYTES, InputRecord, UnusableRecord
 from thresher.storage.warc.exchange_records import EPOCH, Fact, target_uri
@@ -121,10 +123,11 @@ def require_columns(names: Collection[str], columns: Columns, where: str) -> Non
             raise InputError(
                 f"{where} has no column {name}, which is to be its {what}; it has: {_shown(names)}"
             )
-    if columns.text or columns.html or there & {*TEXTS, *PAGES}:
+    if columns.text or columns.html or there & {*TEXTS, *PAGES, *CONVERSATIONS}:
         return
     raise InputError(
-        f"{where} has no column text or html; it has: {_shown(names)}; name one with --text-column or --html-column"
+        f"{where} has no column text, html or messages; it has: {_shown(names)}; name one with --text-column or "
+        "--html-column"
     )
 
 
@@ -132,10 +135,20 @@ def used_columns(names: Sequence[str], columns: Columns) -> list[str]:
     """Return the columns of a table that a record can be made of."""
     known = {
         name.partition(".")[0]
-        for names in (TEXTS, PAGES, URLS, IDS, FETCH_TIME_COLUMNS, DUMPS, *FACT_COLUMNS.values())
+        for names in (
+            TEXTS,
+            PAGES,
+            URLS,
+            IDS,
+            FETCH_TIME_COLUMNS,
+            DUMPS,
+            *FACT_COLUMNS.values(),
+        )
         for name in names
     }
     known |= {part.lower() for name in columns.named().values() for part in (name, name.partition(".")[0])}
+    if not {name.lower() for name in names} & {*TEXTS, *PAGES}:
+        known |= {*CONVERSATIONS}
     return [name for name in names if name.lower() in known]
 
 
@@ -284,7 +297,7 @@ def _of_number(value: object) -> int:
 
 
 def _payload(cells: Mapping[str, Any], columns: Columns) -> tuple[str, bytes, str]:
-    """Return media type and bytes of the text or the page of a row, and the name of its column."""
+    """Return media type and bytes of the text or the page of a row, and the name of the column that holds them."""
     texts: tuple[str, ...] = (columns.text.lower(),) if columns.text else () if columns.html else TEXTS
     pages = (columns.html.lower(),) if columns.html else PAGES
     for mime, names in ((PLAIN, texts), (HTML, pages)):
@@ -295,6 +308,12 @@ def _payload(cells: Mapping[str, Any], columns: Columns) -> tuple[str, bytes, st
                 return mime, exact, name
             if isinstance(value, bytes) and value.strip():
                 return (HTML_BYTES if mime == HTML else PLAIN), value, name
+            if isinstance(value, list) and mime == PLAIN and (text := conversation_text(value)):
+                return PLAIN, _encoded(text), ""
+    if not columns.text and not columns.html:
+        for name in CONVERSATIONS:
+            if text := conversation_text(cells.get(name)):
+                return PLAIN, _encoded(text), ""
     return PLAIN, b"", ""
 
 

@@ -62,7 +62,7 @@ were passed over or are damaged.
 """
 REFUSED = {
     "cc-index/collinfo.json": "line 1 is no JSON object",
-    "cc-index/index-server-rows.jsonl": "line 1 has no column text or html",
+    "cc-index/index-server-rows.jsonl": "line 1 has no column text, html or messages",
     "ia-web-commons/double-single-inflate-error.gz": "cannot be unpacked (broken_compression)",
     "ia-web-commons/empty.gz": "holds nothing",
     "ia-web-commons/hi-2.gz": "does not say what it is",

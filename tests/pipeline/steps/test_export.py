@@ -29,7 +29,8 @@ from thresher.pipeline.commands.results import dataset_body, dataset_line
 from thresher.pipeline.engine.working_stages import WorkingStages
 from thresher.pipeline.integrity.export_audit import repair_dataset, verify_dataset
 from thresher.pipeline.reports.mix_plot import check_plot, draw_mix
-from thresher.pipeline.steps import export_plan, selecting, sharding
+from thresher.pipeline.steps import export_plan, sharding
+from thresher.pipeline.steps.choice import selecting
 from thresher.pipeline.steps.options.export_options import parse_shard_size
 from thresher.pipeline.steps.tokenizing import TOKENIZER
 from thresher.pipeline.terminal.progress import LineProgress

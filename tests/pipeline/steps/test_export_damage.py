@@ -20,7 +20,8 @@ from tests.storage.conftest import keys, server  # noqa: F401 - fixtures of thes
 from tests.storage.s3server import BUCKET
 from thresher.core import Conflict, InputError
 from thresher.pipeline.engine.working_stages import WorkingStages
-from thresher.pipeline.steps import export, export_directory, export_plan, sharding
+from thresher.pipeline.steps import export, export_directory, export_plan
+from thresher.pipeline.steps.choice import choosing
 from thresher.pipeline.steps.options.export_options import ExportOptions
 from thresher.pipeline.terminal.progress import LineProgress
 from thresher.shards.tokenizer import load_tokenizer_file
@@ -40,7 +41,7 @@ KINDS = (
 def slow_engine():
     """The ids of a mix by tokens are kept only with the slow engine."""
     with pytest.MonkeyPatch.context() as slow:
-        slow.setattr(sharding, "is_fast_equal", lambda _: False)
+        slow.setattr(choosing, "is_fast_equal", lambda _: False)
         yield
 
 

@@ -31,6 +31,7 @@ from thresher.pipeline.steps.tokenizing import (
     NamedColumns,
     encoded,
     kept_documents,
+    kept_ids,
 )
 from thresher.shards.mix import (
     Bounds,
@@ -66,6 +67,8 @@ class SelectParameters(NamedTuple):
     mix: Mix
     encoding: Encoding | None
     """None for a mix by documents of texts that get no token ids."""
+    conversations: Output | None
+    """The token ids of all documents, if they are conversations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +97,11 @@ def select_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartO
     amounts = np.ones(documents.num_rows, dtype=np.int64)
     outputs: list[Output] = []
     name, *names = part.writes
-    if task.mix.by == "tokens" and (encoding := task.encoding) is not None:
+    if task.mix.by == "tokens" and task.conversations is not None:
+        every = np.ones(documents.num_rows, dtype=np.bool_)
+        lists = kept_ids(store, task.conversations, every)
+        amounts = pc.list_value_length(lists).to_numpy().astype(np.int64)
+    elif task.mix.by == "tokens" and (encoding := task.encoding) is not None:
         belongs = numbers != NO_SOURCE
         texts = documents["text"].filter(pa.array(belongs))
         lengths = [np.zeros(0, np.int64)]
