@@ -8,6 +8,7 @@ read from the indexes.
 3. Only files that a crawl has written count, because the payload digest of another program may cover something else.
 4. Of other crawls only types that nobody reads as documents are known: the text of a page must lie in its own crawl.
    `FILES` files of theirs are read at most, those that are sealed: the newest file of each crawl, then the next ones.
+   Of more crawls than that, those whose names come last are read, because names of weekly crawls have their dates.
 """
 
 import re

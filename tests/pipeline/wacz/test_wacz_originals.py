@@ -9,6 +9,7 @@ import pytest
 
 from tests.pipeline.wacz.test_wacz_export import lines_of
 from tests.storage.captures import STARTED_MS, capture
+from tests.storage.plain_store import PlainStore
 from tests.storage.warc.test_other_crawls import PICTURE
 from thresher.core import CorruptData
 from thresher.pipeline.inputs.ingest import ingest
@@ -81,6 +82,12 @@ def test_the_crawl_that_was_first_needs_nothing_of_the_other(store, tmp_path):
 def test_the_same_storage_gives_the_same_bytes(store, tmp_path):
     for name in "ab":
         export(store, tmp_path / f"{name}.wacz")
+    assert (tmp_path / "a.wacz").read_bytes() == (tmp_path / "b.wacz").read_bytes()
+
+
+def test_a_storage_of_objects_gives_the_same_bytes_as_a_directory(store, tmp_path):
+    export(store, tmp_path / "a.wacz")
+    export(PlainStore(store), tmp_path / "b.wacz")
     assert (tmp_path / "a.wacz").read_bytes() == (tmp_path / "b.wacz").read_bytes()
 
 
