@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 import tarfile
 from collections import Counter
 
@@ -15,6 +16,7 @@ import zstandard
 import thresher
 from tests.end_to_end.conftest import CallingUser
 from tests.shards.chat.byte_chats import BLOCKS, TALK, chat_tokenizer, encoder_of, sharegpt, shown, shown_ids
+from tests.shards.toolsenv import loaders
 
 TOML = '[filters]\npreset = "none"\nlanguages = []\n[dedup]\nnear = "off"\n'
 FORMATS = ("parquet", "jsonl", "hf", "webdataset", "mds", "tokens")
@@ -119,6 +121,39 @@ def test_mds_has_labels_beside_the_ids(out):
         zip(index["shards"][0]["column_names"], index["shards"][0]["column_encodings"], strict=True)
     )
     assert columns["labels"] == "ndarray:int32"
+
+
+LOADERS = {
+    "webdataset": """
+import glob, webdataset
+files = sorted(glob.glob(sys.argv[1] + "/webdataset/*.tar"))
+rows = webdataset.WebDataset(files, shardshuffle=False).decode()
+found = [(row["input_ids.npy"].tolist(), row["labels.npy"].tolist()) for row in rows]
+""",
+    "mds": """
+import streaming
+rows = streaming.StreamingDataset(local=sys.argv[1] + "/mds", shuffle=False, batch_size=1)
+found = [(rows[at]["input_ids"].tolist(), rows[at]["labels"].tolist()) for at in range(len(rows))]
+""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", LOADERS)
+def test_loaders_of_others_read_the_labels(out, name, request):
+    code = f"import json, sys\n{LOADERS[name]}\nprint(json.dumps(found))"
+    python = loaders(request.config.cache)
+    done = subprocess.run([python, "-c", code, out], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert read_back(json.loads(done.stdout.splitlines()[-1])) == expected(talks()[:12])
+
+
+def test_datasets_reads_the_folder_for_the_hub_with_its_labels(out, tmp_path):
+    from datasets import load_dataset
+
+    found = load_dataset(str(out / "hf"), split="train", cache_dir=str(tmp_path))
+    assert read_back((row["input_ids"], row["labels"]) for row in found) == expected(talks()[:12])
 
 
 def test_the_manifest_and_the_card_say_how_many_tokens_bear_loss(out):
