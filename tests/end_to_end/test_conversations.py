@@ -41,6 +41,9 @@ def directory(tmp_path_factory):
     directory = tmp_path_factory.mktemp("conversations")
     (directory / "thresher.toml").write_text(TOML)
     (directory / "tokenizer.json").write_text(chat_tokenizer())
+    (directory / "unclear.jinja").write_text(
+        "{% for message in messages %}{{ message.content }}{% endfor %}{{ eos_token }}"
+    )
     (directory / "tokenizer_config.json").write_text(
         json.dumps({"chat_template": BLOCKS, "eos_token": "</s>"})
     )
@@ -243,6 +246,10 @@ def test_conversations_of_sharegpt_in_parquet_have_the_same_rows(directory):
         (["--messages", "external_id"], "no document has a conversation (broken_messages 15"),
         (["--chat-template", "x"], "--chat-template: name the column of conversations with --messages"),
         (["--messages", "messages", "--chat-template", "x"], "is no file and no template of the tokenizer"),
+        (
+            ["--messages", "messages", "--chat-template", "unclear.jinja"],
+            "put {% generation %} and {% endgen",
+        ),
         (["--messages", "messages", "--eos", "none"], "--eos none: the chat template writes the tokens"),
         (["--messages", "messages", "--special-tokens", "ids"], "a message could end its turn"),
         (["--messages", "messages", "--format", "megatron"], "megatron has no place for labels"),
