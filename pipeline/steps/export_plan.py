@@ -36,7 +36,6 @@ from thresher.pipeline.steps.verdicts.removed_documents import (
     removed_ids,
 )
 from thresher.pipeline.steps.verdicts.verdict_sets import JudgedPart, judged_parts
-from thresher.shards.chat.conversation_encoder import ConversationEncoder
 from thresher.shards.formats.format import Format
 from thresher.shards.formats.registry import FORMATS
 from thresher.shards.formats.shard_rows import RowColumns
@@ -225,6 +224,10 @@ def _encoding_file(tokenizer: TokenizerFile, options: ExportOptions) -> Tokenize
     changed = without_special_tokens if options.chat is None else with_private_names
     json = changed(tokenizer.json, tokenizer.name)
     if options.chat is not None:
+        from thresher.shards.chat.conversation_encoder import (  # noqa: PLC0415 - Jinja is for conversations only
+            ConversationEncoder,
+        )
+
         ConversationEncoder(
             json, options.chat
         )  # a template that cannot be used is refused before anything is made

@@ -25,9 +25,10 @@ from thresher.storage.columns.conversations import UnusableConversation, message
 
 SEPARATOR = "\ufdd4"
 RESERVED = re.compile(f"[{ANSWER}{ANSWER_END}{PRIVATE}{PRIVATE_END}{SEPARATOR}]")
-REASONS = ("no_messages", "broken_messages", "noncharacters", "template", "answers", "no_loss")
-"""Why a conversation is left out: it has no messages; the list is broken; it has noncharacters of Unicode; the template
-refuses it; its answers cannot be found; no token bears loss.
+MASKED = "masked"
+REASONS = (MASKED, "no_messages", "broken_messages", "noncharacters", "template", "answers", "no_loss")
+"""Why a conversation is left out: rules have masked something in its document's text; it has no messages; the list is
+broken; it has noncharacters of Unicode; the template refuses it; its answers cannot be found; no token bears loss.
 """
 
 

@@ -217,6 +217,26 @@ def test_packed_rows_hold_whole_conversations_that_the_loader_packs_alike(direct
     assert sum(label != -100 for row in loaded for label in row) == dataset.loss_tokens
 
 
+def test_a_conversation_with_masked_data_is_left_out(directory, tmp_path):
+    """Its messages still hold what its text has no more."""
+    (tmp_path / "thresher.toml").write_text(TOML.replace("[dedup]", 'mask = ["email"]\n[dedup]'))
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / name).write_text((directory / name).read_text())
+    secret = [*TALK, {"role": "assistant", "content": "Write to anna.meier@firma.de."}]
+    (tmp_path / "chat.jsonl").write_text(
+        "".join(f"{json.dumps({'messages': talk})}\n" for talk in (secret, TALK))
+    )
+    user = CallingUser(tmp_path)
+    user.run("ingest", "chat", "chat.jsonl")
+    user.run("process")
+    user.run("dedup", "chat")
+    said = user.run(
+        "export", "--out", "out", "--tokenizer", "tokenizer.json", "--messages", "messages", "chat"
+    )
+    assert "left out: masked 1" in said.out
+    assert read_back(parquet_rows(tmp_path / "out")) == expected([TALK])
+
+
 def test_what_is_cut_off_is_counted(directory):
     said = CallingUser(directory).run(
         "export", "--out", "cut", "--tokenizer", "tokenizer.json", "--messages=messages",

@@ -10,7 +10,6 @@ from thresher.core import CorruptData
 from thresher.pipeline.engine.local.worker_pool import WorkerPool
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.working_stages import WorkingStages
-from thresher.pipeline.steps.choice.conversing import ConverseParameters, converse_work, with_conversations
 from thresher.pipeline.steps.choice.selecting import SelectParameters, select_work, solve
 from thresher.pipeline.steps.columns.known_columns import Column
 from thresher.pipeline.steps.shard_specs import ShardSpec
@@ -113,6 +112,11 @@ def choose(plan: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> Choic
     conversations: Sequence[Output | None] = (None,) * len(plan.groups)
     left_out: Mapping[str, int] = {}
     if plan.messages is not None and plan.chat is not None:
+        from thresher.pipeline.steps.choice.conversing import (  # noqa: PLC0415 - Jinja is for conversations only
+            converse_work,
+            with_conversations,
+        )
+
         converse = Step(name="converse", version=1, recipe=plan.recipe)
         parts = [_converse_part(plan, plan.messages, plan.chat, group) for group in plan.groups]
         manifests = list(stages.run(converse, parts, converse_work))
@@ -155,6 +159,8 @@ def choose(plan: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> Choic
 
 
 def _converse_part(plan: ShardingPlan, messages: Column, chat: ChatFile, group: DocumentGroup) -> Part:
+    from thresher.pipeline.steps.choice.conversing import ConverseParameters  # noqa: PLC0415 - as in `choose`
+
     assert plan.tokenizer is not None, "conversations become tokens"
     named = NamedColumns((messages,), tuple(part.columns for part in group.parts))
     inputs = inputs_of(group, named)

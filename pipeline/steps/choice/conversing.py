@@ -2,7 +2,8 @@
 
 1. Each kept document is encoded once, and its token ids are kept for the steps that follow. Documents that are left
    out are counted by reason; the places of the others are computed without them.
-2. Memory is bounded by the texts of a group of parts and their token ids.
+2. A document in which rules have masked something is left out: its messages still hold that.
+3. Memory is bounded by the texts of a group of parts and their token ids.
 """
 
 from collections import Counter
@@ -27,7 +28,7 @@ from thresher.pipeline.steps.tokenizing import (
     kept_documents,
 )
 from thresher.shards.chat.chat_file import ChatFile
-from thresher.shards.chat.conversation_encoder import REASONS, ConversationEncoder
+from thresher.shards.chat.conversation_encoder import MASKED, REASONS, ConversationEncoder
 from thresher.shards.order import Order
 from thresher.storage import tables
 from thresher.storage.columns.conversations import UnusableConversation
@@ -65,15 +66,26 @@ class Conversations(NamedTuple):
 def converse_work(store: PartStore, _: Step, part: Part, __: ItemTracker) -> PartOutputs:
     """Write the token ids of the conversations of a group."""
     task: ConverseParameters = part.parameters
-    documents = kept_documents(store, part.inputs[: 3 * len(task.kept)], task.kept, ["id"], task.messages)
+    spans = part.inputs[: 3 * len(task.kept)]
+    documents = kept_documents(store, spans, task.kept, ["id"], task.messages)
+    masked = {
+        id_
+        for verdicts in spans[2::3]
+        for id_, edits in tables.edits_by_id(store, verdicts).items()
+        if any(edit.replacement.strip() for edit in edits)  # where lines are removed, a line feed may stay
+    }
     encoder = _encoder(read_sealed(store, task.tokenizer).decode(), task.chat)
     (column,) = task.messages.columns
     left_out: Counter[str] = Counter()
     numbers: list[int] = []
     ids: list[Any] = [np.zeros(0, np.int32)]
     for start in range(0, documents.num_rows, ENCODE_ROWS):
-        values = documents[column.name].slice(start, ENCODE_ROWS).to_pylist()
-        for number, value in enumerate(values, start):
+        rows = documents.slice(start, ENCODE_ROWS)
+        values = zip(rows["id"].to_pylist(), rows[column.name].to_pylist(), strict=True)
+        for number, (id_, value) in enumerate(values, start):
+            if id_ in masked:
+                left_out[MASKED] += 1
+                continue
             try:
                 ids.append(encoder.encode(value))
             except UnusableConversation as error:
