@@ -6,9 +6,10 @@
    and typed again, and adds nothing twice.
 3. A request carries the validators of the server (ETag, Last-Modified). If the page is unchanged, the archive gets one
    more revisit record and nothing else.
-4. A page keeps the scope, the depth, the priority and the revisit interval of its last request, which the log has:
-   links of a changed page are followed as far as they were then. Links that the crawl knows are not requested again.
-   If the log does not know a page, its links are not followed.
+4. A page keeps the scope, the depth and the priority of its last request, which the log has: links of a changed page
+   are followed as far as they were then. Links that the crawl knows are not requested again. If the log does not know a
+   page, its links are not followed. A page that is visited at intervals (`seed --revisit`) has its next visit in the
+   frontier already, so a re-scrape brings none along.
 5. A page is requested again only if its server once responded with 200 and has not said since that the page is gone or
    has moved. Any other result (500, no response) ends nothing: the next re-scrape requests the page again.
 6. A robots.txt is not a page: the frontier itself requests it again.
@@ -41,7 +42,7 @@ from thresher.storage.warc.cdxj import CdxjRow
 from thresher.storage.warc.revisit import REVISIT_MIME
 
 BATCH = 1000
-_KEPT = ("depth", "max_depth", "priority", "interval_s")
+_KEPT = ("depth", "max_depth", "priority")
 """Fields of a page's last request that its next one has too, beside its scope."""
 
 

@@ -97,7 +97,13 @@ def select_pages(store: Store, plan: RetryPlan, query_order: HostSwitch) -> Iter
     reasons: Counter[str] = Counter()
     fitting = _fitting(store, plan, reasons, query_order)
     with last_lines(fitting, _others(store, plan, reasons, query_order)) as lines:
-        yield (replace(discovery_from_line(line), generation=line.time_ms) for line in lines)
+        yield (_again(line) for line in lines)
+
+
+def _again(line: LogLine) -> Discovery:
+    """Return what requests a page once more. The frontier has the next visit already of a page that was fetched."""
+    found = replace(discovery_from_line(line), generation=line.time_ms)
+    return replace(found, interval_s=0) if line.outcome in {Outcome.FETCHED, Outcome.UNCHANGED} else found
 
 
 def _fitting(

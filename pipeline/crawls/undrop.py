@@ -24,13 +24,13 @@ def undrop(project: OpenProject, crawl: str, text: str) -> RetrySummary:
     """Bar a scope no longer, and add its refused pages to the frontier once more. Pages that another scope bars are
     counted as discarded. If this is killed, it may be called again and adds nothing twice.
 
-    Raise `InputError` if the scope is not barred and none of its pages was refused for it.
+    Raise `InputError` if the scope is not barred and no refused page of it may wait.
     """
     scope = barred_scope(text)
     barred = _barred(project, crawl)
     query_frontier(project, crawl, lambda frontier: frontier.operator.undrop(scope))
     found = add_retries(project, RetryPlan(crawl=crawl, reasons=(REASON,), scope=scope, may_be_none=True))
-    if scope not in barred and not found.pages:
+    if scope not in barred and not (found.added or found.known):
         names = ", ".join(map(str, barred)) or "nothing"
         raise InputError(f"crawl {crawl!r}: {scope} is not barred; barred are: {names}")
     return found

@@ -211,7 +211,7 @@ def test_a_page_keeps_the_reach_that_it_has_in_the_crawl(tmp_path):
         assert server.paths.keys() - {"/robots.txt"} == {"/0", "/1", "/3"}
         server.answers.update(chain)
         add_rescrapes(project, RescrapePlan(crawl="docs"))
-        run(project)
+        assert run(project).scheduled == 1, "the next visit of a page that is visited again and again, once"
         assert server.paths.keys() - {"/robots.txt"} == {"/0", "/1", "/3", "/new0"}
         add_rescrapes(project, RescrapePlan(crawl="docs"))
         reach = {
@@ -220,14 +220,13 @@ def test_a_page_keeps_the_reach_that_it_has_in_the_crawl(tmp_path):
                 lease.depth,
                 lease.max_depth,
                 lease.priority,
-                lease.interval_s,
             )
             for lease in asyncio.run(with_frontier(project, every_lease))
         }
         assert reach == {
-            "0": ("prefix", 0, 1, 2, 0),
-            "1": ("prefix", 1, 1, 0, 0),
-            "3": ("prefix", 0, 0, 2, 86_400),
+            "0": ("prefix", 0, 1, 2),
+            "1": ("prefix", 1, 1, 0),
+            "3": ("prefix", 0, 0, 2),
         }
 
 

@@ -9,6 +9,7 @@ from tests.pipeline.crawl_projects import ask, crawl_in_process, project_at, see
 from thresher.core import InputError
 from thresher.frontier import Scope
 from thresher.frontier.link.embedded import embedded_server
+from thresher.pipeline.crawls.operator_commands import drop
 from thresher.pipeline.crawls.rescrape import RescrapePlan as Rescrape
 from thresher.pipeline.crawls.rescrape import add_rescrapes
 from thresher.pipeline.crawls.retry import RetryPlan, add_retries
@@ -136,6 +137,25 @@ def test_what_the_frontier_refused_by_itself_is_in_the_log_and_waits_again_if_it
     )
     crawl_in_process(project)
     assert lines(project, "/open")[-1].outcome == "fetched"
+
+
+def test_a_page_that_is_visited_at_intervals_has_one_next_visit_however_often_it_is_retried(site, project):
+    seed_urls(project, f"{site.url}/open", max_depth=0, revisit_s=86_400)
+    assert crawl_in_process(project).scheduled == 1
+    assert add_retries(project, RetryPlan(crawl="main", outcome="fetched")).added == 1
+    assert crawl_in_process(project).scheduled == 1
+
+
+def test_a_scope_under_another_bar_is_not_said_to_be_barred(site, project):
+    seed_urls(project, f"{site.url}/open")
+    host, prefix = "host:127.0.0.1", f"prefix:{site.url}/"
+    for bar in (host, prefix):
+        drop(project, "main", bar)
+    crawl_in_process(project)
+    found = undrop(project, "main", prefix)
+    assert (found.pages, found.added, found.discarded) == (1, 0, {"dropped": 1})
+    with pytest.raises(InputError, match=f"{prefix} is not barred; barred are: {host}"):
+        undrop(project, "main", prefix)
 
 
 def test_a_page_that_was_had_under_another_spelling_has_not_ended_as_the_first(site, project):
