@@ -10,7 +10,7 @@ from thresher.core import CorruptData
 from thresher.pipeline.engine.local.worker_pool import WorkerPool
 from thresher.pipeline.engine.step import Part, Step
 from thresher.pipeline.engine.working_stages import WorkingStages
-from thresher.pipeline.steps.choice.selecting import SelectParameters, select_work, solve
+from thresher.pipeline.steps.choice.selecting import Selection, SelectParameters, select_work, solve
 from thresher.pipeline.steps.columns.known_columns import Column
 from thresher.pipeline.steps.shard_specs import ShardSpec
 from thresher.pipeline.steps.tokenizing import (
@@ -124,20 +124,26 @@ def choose(plan: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> Choic
             plan.scratch, plan.groups, manifests, plan.order
         )
         plan = replace(plan, groups=groups, order=order)
-    if plan.mix is None:
-        return Choice(
-            order=plan.order,
-            groups=plan.groups,
-            conversations=conversations,
-            left_out=left_out,
-            mixes=(None,) * len(plan.groups),
-            realised=(),
-            fast=fast,
-            stages=stages,
-        )
+    solved = None if plan.mix is None else _solved(plan, plan.mix, conversations, stages, fast=fast)
+    return Choice(
+        order=solved.order if solved else plan.order,
+        groups=plan.groups,
+        conversations=conversations,
+        left_out=left_out,
+        mixes=solved.tasks if solved else (None,) * len(plan.groups),
+        realised=solved.realised if solved else (),
+        fast=fast,
+        stages=stages,
+    )
+
+
+def _solved(
+    plan: ShardingPlan, mix: Mix, conversations: Sequence[Output | None], stages: WorkingStages, *, fast: bool
+) -> Selection:
+    """Return how often the mix has each document occur. `conversations` has the token ids of each group."""
     step = Step(name="select", version=3, recipe=plan.recipe)
     parts = [
-        _select_part(plan, plan.mix, group, ids, fast=fast)
+        _select_part(plan, mix, group, ids, fast=fast)
         for group, ids in zip(plan.groups, conversations, strict=True)
     ]
     selections, encoded = [], []
@@ -145,17 +151,7 @@ def choose(plan: ShardingPlan, *, pool: WorkerPool, progress: Progress) -> Choic
         selection, *ids = sealed_outputs(part, manifest)
         selections.append(selection)
         encoded.append(ids[0] if ids else None)
-    solved = solve(plan.scratch, plan.mix, selections, encoded, plan.order.seed)
-    return Choice(
-        order=solved.order,
-        groups=plan.groups,
-        conversations=conversations,
-        left_out=left_out,
-        mixes=solved.tasks,
-        realised=solved.realised,
-        fast=fast,
-        stages=stages,
-    )
+    return solve(plan.scratch, mix, selections, encoded, plan.order.seed)
 
 
 def _converse_part(plan: ShardingPlan, messages: Column, chat: ChatFile, group: DocumentGroup) -> Part:
